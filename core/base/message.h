@@ -32,7 +32,8 @@ std::string argument_text(const FormatArgument& argument);
 
 template <class... Arguments>
 Message message(TextId text, Arguments&&... arguments) {
-  return {std::string(text.id), std::string(text.pattern),
+  return {std::string(text.id),
+          std::string(text.pattern),
           {argument_text(FormatArgument(std::forward<Arguments>(arguments)))...}};
 }
 
@@ -40,4 +41,6 @@ Message message(TextId text, Arguments&&... arguments) {
 
 // lupdate is told that LATHE_TEXT marks a text: the id is its context.
 #define LATHE_TEXT(id, pattern) \
-  ::lathe::TextId { id, pattern }
+  ::lathe::TextId {             \
+    id, pattern                 \
+  }
