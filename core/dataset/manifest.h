@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/message.h"
@@ -46,14 +46,36 @@ struct Bucket {
   std::vector<std::size_t> items;
 };
 
+// What becomes of the items of a bucket that do not fill its last batch (`bucket_remainder`).
+enum class BucketRemainder {
+  smaller,  // a smaller last batch, as in the reference
+  repeat,   // the batch is filled up from the start of the bucket's present order
+  merge,    // a bucket with fewer items than a batch joins the used bucket of the nearest ratio; else as smaller
+  drop,     // no last batch: each epoch leaves other items out, and a bucket below one batch is never trained
+};
+
+// How often each tag occurs in the captions of one folder or metadata file, in the order first seen.
+struct FolderTags {
+  std::string folder;  // base name
+  std::vector<std::pair<std::string, std::int64_t>> tags;
+};
+
 struct Dataset {
   config::DatasetConfig config;
-  std::vector<Image> images;        // registration order
-  std::vector<Bucket> buckets;      // used ones only, sorted by (width, height)
-  double mean_aspect_error = 0;     // of |aspect_error|, repeats not counted
-  std::size_t batch_count() const;  // Σ ceil(items / batch_size), as in the reference: nothing is dropped
-  std::int64_t training_items(bool regularisation) const;  // images × repeats
+  BucketRemainder remainder = BucketRemainder::smaller;
+  std::vector<Image> images;                // registration order
+  std::vector<Bucket> buckets;              // used ones only, sorted by (width, height)
+  std::vector<std::int64_t> subset_images;  // by subset of config: images taken from it; 0: the subset was skipped
+  std::vector<FolderTags> tag_frequency;
+  double mean_aspect_error = 0;  // of |aspect_error|, repeats not counted
+  // Σ over buckets of the batches, by `remainder`: ceil(items / batch_size) unless short ones are dropped.
+  std::size_t batch_count() const;
+  // Σ images × num_repeats as found: regularisation images before they were cut or repeated to match the others.
+  std::int64_t training_items(bool regularisation) const;
 };
+
+// Batches of a bucket with `items` items.
+std::size_t batches_of(std::size_t items, std::int64_t batch_size, BucketRemainder remainder);
 
 struct SkippedFile {
   std::filesystem::path path;
@@ -65,8 +87,8 @@ struct Manifest {
   std::vector<Dataset> training;
   std::vector<Dataset> validation;  // empty without validation_split; the same order as training
   std::vector<SkippedFile> skipped;
-  std::map<std::string, std::map<std::string, std::int64_t>> tag_frequency;  // folder name → tag → count
-  std::int64_t image_count() const;  // num_train_images × repeats, regularisation not counted
+  std::vector<FolderTags> tag_frequency;  // of the training datasets; a folder of several of them is counted once
+  std::int64_t image_count() const;       // num_train_images × repeats, regularisation not counted
   std::int64_t regularisation_count() const;
   std::size_t batch_count() const;
 };

@@ -42,6 +42,7 @@ class BatchOrder {
   };
   struct PerDataset {
     std::int64_t batch_size;
+    BucketRemainder remainder;
     std::vector<Entry> entries;
     std::vector<std::vector<std::size_t>> items;  // by bucket
   };
