@@ -31,13 +31,5 @@ if(LATHE_BUILD_TESTS)
 endif()
 
 if(LATHE_BUILD_ENGINE)
-  if(LATHE_TORCH_DIR)
-    list(PREPEND CMAKE_PREFIX_PATH "${LATHE_TORCH_DIR}")
-  endif()
-  set(kineto_LIBRARY c10 CACHE STRING "" FORCE)  # it is static inside libtorch_cpu; this silences a warning
-  find_package(Torch REQUIRED)
-  find_package(OpenMP REQUIRED COMPONENTS CXX)
-  add_library(lathe_torch INTERFACE)
-  target_link_libraries(lathe_torch INTERFACE ${TORCH_LIBRARIES} OpenMP::OpenMP_CXX)  # at::parallel_for is serial without -fopenmp
-  target_include_directories(lathe_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+  include(LatheTorch)
 endif()

@@ -3,6 +3,7 @@ option(LATHE_BUILD_TESTS "Build the tests" ON)
 option(LATHE_WERROR "Treat warnings as errors" ON)
 set(LATHE_SANITIZE "" CACHE STRING "address, thread or undefined: passed to -fsanitize")
 set(LATHE_TORCH_DIR "" CACHE PATH "Folder 'torch' of an unpacked torch wheel; empty: found through CMAKE_PREFIX_PATH")
+set(LATHE_CUDA AUTO CACHE STRING "AUTO: where LibTorch has it; ON; OFF: use a CUDA build of LibTorch as a CPU one")
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
