@@ -21,6 +21,7 @@ function(lathe_test name)
   set_target_properties(${name} PROPERTIES AUTOMOC ON RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   if(ARG_TORCH)  # other flags, so another precompiled header
     target_link_libraries(${name} PRIVATE lathe_torch)
+    target_compile_definitions(${name} PRIVATE QT_NO_KEYWORDS)  # the macro `slots` breaks LibTorch's headers
     target_precompile_headers(${name} PRIVATE <QtTest> <string> <vector>)
   else()
     target_precompile_headers(${name} REUSE_FROM lathe_test_support)
