@@ -21,7 +21,8 @@ class TestSize : public QObject {
 
 void TestSize::readsBackWhatItPrints_data() {
   QTest::addColumn<QString>("text");
-  for (const char* text : {"0", "12", "-3", "s0", "s0*s1", "-s2 + 4", "3*s0*s1/2 - 1", "s1 + s0 + 7"}) QTest::newRow(text) << text;
+  for (const char* text : {"0", "12", "-3", "s0", "s0*s1", "-s2 + 4", "3*s0*s1/2 - 1", "s1 + s0 + 7"})
+    QTest::newRow(text) << text;
 }
 
 void TestSize::readsBackWhatItPrints() {

@@ -39,7 +39,9 @@ break 0 aten::nonzero
 
 }  // namespace
 
-void TestGraphText::printsWhatItParsed() { QCOMPARE(QString::fromStdString(print(parse(kGood))), QString(kGood)); }
+void TestGraphText::printsWhatItParsed() {
+  QCOMPARE(QString::fromStdString(print(parse(kGood))), QString(kGood));
+}
 
 void TestGraphText::verifiesAGoodGraph() {
   const auto problem = why_invalid(parse(kGood));
@@ -52,14 +54,18 @@ void TestGraphText::findsBrokenGraphs_data() {
   const QString input = "input %0: f32[2] strides [1]\n";
   QTest::newRow("read before defined") << input + "%1: f32[2] strides [1] = neg(%2)\n%2: f32[2] strides [1] = neg(%0)\n"
                                        << "before it is defined";
-  QTest::newRow("defined twice") << input + "%0: f32[2] strides [1] = neg(%0)\n" << "defined twice";
-  QTest::newRow("unknown value") << input + "output %7\n" << "does not exist";
-  QTest::newRow("unknown symbol") << "input %0: f32[s3] strides [1]\n" << "unknown symbol s3";
+  QTest::newRow("defined twice") << input + "%0: f32[2] strides [1] = neg(%0)\n"
+                                 << "defined twice";
+  QTest::newRow("unknown value") << input + "output %7\n"
+                                 << "does not exist";
+  QTest::newRow("unknown symbol") << "input %0: f32[s3] strides [1]\n"
+                                  << "unknown symbol s3";
   QTest::newRow("output of the backward")
       << input + "tangent %1: f32[2] strides [1]\n%2: f32[2] strides [1] = backward neg(%1)\noutput %2\n"
       << "of the backward";
   QTest::newRow("forward reads backward")
-      << input + "tangent %1: f32[2] strides [1]\n%2: f32[2] strides [1] = neg(%1)\n" << "of the backward";
+      << input + "tangent %1: f32[2] strides [1]\n%2: f32[2] strides [1] = neg(%1)\n"
+      << "of the backward";
 }
 
 void TestGraphText::findsBrokenGraphs() {
