@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -44,5 +45,13 @@ std::optional<DType> dtype_from_numpy(std::string_view descr);
 
 // Bytes of a dense tensor; empty when a dimension is negative or the product exceeds 2^63 - 1.
 std::optional<std::uint64_t> dense_bytes(DType dtype, std::span<const std::int64_t> shape);
+
+// What the writers of safetensors and .npz files take. The bytes are borrowed.
+struct TensorToWrite {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> bytes;  // dense, row major, little endian
+};
 
 }  // namespace lathe::io

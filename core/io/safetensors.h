@@ -57,13 +57,6 @@ class SafetensorsFile {
 // Error(file) names a part that is missing, Error(format) a tensor that is in two of them.
 std::vector<SafetensorsFile> open_sharded(const std::filesystem::path& path);
 
-struct TensorToWrite {
-  std::string name;
-  DType dtype = DType::F32;
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> bytes;  // dense, row major, little endian
-};
-
 // Writes beside the target, opens and compares what was written, renames. Tensors lie in the library's order (rank of
 // the type descending, then name ascending by bytes), the header is padded with spaces to a multiple of 8. Without
 // metadata there is no `__metadata__`. Error(internal) for a size that does not fit its shape, a name given twice or

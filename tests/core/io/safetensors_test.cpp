@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/paths.h"
-#include "tests/core/io/safetensors_fixture.h"
+#include "tests/core/io/io_fixture.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_main.h"
 
