@@ -1,3 +1,5 @@
+include(LatheFormat)
+
 # lathe_library(NAME [TORCH] SOURCES … [PUBLIC libs] [PRIVATE libs]): one static library a folder.
 function(lathe_library name)
   cmake_parse_arguments(ARG "TORCH" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})

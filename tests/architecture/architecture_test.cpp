@@ -14,10 +14,9 @@ void TestArchitecture::theTreeKeepsItsRules() {
   const auto layers = lathe::architecture::parse_layers(lathe::read_text(root / "tests/architecture/layers.txt"));
   const auto report = lathe::architecture::check_tree(root, layers);
   for (const std::string& warning : report.warnings) qWarning("long file: %s", warning.c_str());
-  QStringList violations;
-  for (const std::string& violation : report.violations) violations << QString::fromStdString(violation);
-  QVERIFY2(violations.empty(), qPrintable("\n  " + violations.join("\n  ")));
-  QVERIFY(report.files > 20);  // it looked at something
+  for (const std::string& violation : report.violations) qCritical("%s", violation.c_str());
+  QCOMPARE(report.violations.size(), std::size_t{0});  // they stand above
+  QVERIFY(report.files > 20);                          // it looked at something
 }
 
 LATHE_TEST(TestArchitecture);

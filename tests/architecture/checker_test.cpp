@@ -82,7 +82,7 @@ void TestArchitectureChecker::findsTheViolation_data() {
   row("folder beside listed ones", "core/compile/other/a.h", "#pragma once\n",
       "core/compile/other/a.h:1: folder 'core/compile/other' has no line in tests/architecture/layers.txt");
   row("path not from the root", "core/io/a.cpp", "#include \"npz.h\"\n",
-      "core/io/a.cpp:1: no header 'npz.h' below the root");
+      "core/io/a.cpp:1: 'npz.h' is no header's path from the root");
   row("text id twice", "core/io/z.cpp", "\nx(LATHE_TEXT(\n  \"io.npz\", \"other\"));\n",
       "core/io/z.cpp:3: text id 'io.npz' is taken: core/io/npz.cpp:2");
   row("no pragma", "core/io/a.h", "\n", "core/io/a.h:1: a header starts with #pragma once");

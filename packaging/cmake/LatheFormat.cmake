@@ -1,0 +1,25 @@
+# Target format-check: names the sources that clang-format would change. As a script (cmake -P) this file is the check.
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  find_program(LATHE_CLANG_FORMAT clang-format)
+  if(LATHE_CLANG_FORMAT)
+    add_custom_target(format-check
+      COMMAND "${CMAKE_COMMAND}" "-DCLANG_FORMAT=${LATHE_CLANG_FORMAT}" "-DROOT=${CMAKE_SOURCE_DIR}" -P "${CMAKE_CURRENT_LIST_FILE}"
+      USES_TERMINAL)
+  endif()
+  return()
+endif()
+
+foreach(folder app core ui tests)
+  file(GLOB_RECURSE found "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.cpp")
+  list(APPEND sources ${found})
+endforeach()
+execute_process(COMMAND "${CLANG_FORMAT}" --dry-run -Werror ${sources} WORKING_DIRECTORY "${ROOT}" ERROR_VARIABLE complaints)
+string(REGEX MATCHALL "[^\n]+: error: code should be clang-formatted" lines "${complaints}")
+list(TRANSFORM lines REPLACE ":[0-9]+:[0-9]+: error: .*" "")
+list(REMOVE_DUPLICATES lines)
+list(JOIN lines "\n  " names)
+if(lines)
+  message(FATAL_ERROR "clang-format -i is due for\n  ${names}")
+endif()
+list(LENGTH sources count)
+message(STATUS "${count} sources are formatted")
