@@ -30,6 +30,7 @@ enum class ExprOp : std::uint8_t {
   rsqrt,
   reciprocal,
   exp,
+  expm1,
   log,
   log1p,
   sin,
