@@ -1,0 +1,47 @@
+#include "tests/core/train/golden_file.h"
+
+#include <ATen/ATen.h>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.h"
+#include "core/base/files.h"
+#include "core/base/paths.h"
+#include "tests/support/golden.h"
+
+namespace lathe::testing {
+
+nlohmann::json golden_json(const std::string& name) {
+  return nlohmann::json::parse(read_text(golden_folder() / "anima" / from_utf8(name)));
+}
+
+GoldenTensors::GoldenTensors(const std::string& name) : file_(golden_folder() / "anima" / from_utf8(name)) {}
+
+bool GoldenTensors::has(const std::string& key) const {
+  return file_.find(key) != nullptr;
+}
+
+at::Tensor GoldenTensors::operator[](const std::string& key) const {
+  const io::TensorInfo& info = file_.at(key);
+  const auto type = info.dtype == io::DType::F32   ? at::kFloat
+                    : info.dtype == io::DType::I64 ? at::kLong
+                    : info.dtype == io::DType::U8  ? at::kByte
+                                                   : at::ScalarType::Undefined;
+  if (type == at::ScalarType::Undefined) throw Error(ErrorKind::format, key + " has a type that no golden file has");
+  // const_cast: from_blob takes no pointer to const; clone() reads only.
+  void* data = const_cast<std::byte*>(file_.bytes(info).data());
+  return at::from_blob(data, info.shape, type).clone();
+}
+
+at::Tensor fp32(const nlohmann::json& numbers) {
+  const auto values = numbers.get<std::vector<float>>();
+  return at::tensor(values);
+}
+
+at::ScalarType dtype_of(const std::string& name) {
+  if (name == "fp32" || name == "torch.float32") return at::kFloat;
+  if (name == "bf16" || name == "torch.bfloat16") return at::kBFloat16;
+  if (name == "fp16" || name == "torch.float16") return at::kHalf;
+  throw Error(ErrorKind::format, "unknown dtype " + name);
+}
+
+}  // namespace lathe::testing

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include <ATen/core/Tensor.h>
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/io/safetensors.h"
+
+namespace lathe::testing {
+
+// A file of golden_folder()/anima.
+nlohmann::json golden_json(const std::string& name);
+
+class GoldenTensors {
+ public:
+  explicit GoldenTensors(const std::string& name);
+  bool has(const std::string& key) const;
+  at::Tensor operator[](const std::string& key) const;  // a copy; throws where absent
+  const io::SafetensorsFile& file() const { return file_; }
+
+ private:
+  io::SafetensorsFile file_;
+};
+
+// A JSON list of numbers as fp32 [n].
+at::Tensor fp32(const nlohmann::json& numbers);
+// What the JSON files call fp32, bf16 or fp16.
+at::ScalarType dtype_of(const std::string& name);
+
+}  // namespace lathe::testing
