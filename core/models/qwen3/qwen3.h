@@ -32,4 +32,8 @@ class Qwen3 {
   virtual std::vector<std::pair<std::string, at::Tensor>> state() const = 0;  // without "model."
 };
 
+class StateDict;
+// From weights at hand, keys without "model.". Sizes as qwen3/sizes.h reads them.
+std::unique_ptr<Qwen3> make_qwen3(StateDict& weights, const Qwen3Sizes& sizes, at::ScalarType dtype, at::Device device);
+
 }  // namespace lathe::models

@@ -29,4 +29,8 @@ class Vae {
   virtual std::vector<std::pair<std::string, at::Tensor>> state() const = 0;  // Qwen-Image keys, 5-D weights
 };
 
+class StateDict;
+// From weights in the Qwen-Image naming that are already at hand.
+std::unique_ptr<Vae> make_vae(StateDict& weights, at::ScalarType dtype, at::Device device);
+
 }  // namespace lathe::models
