@@ -11,6 +11,7 @@ class TestArchitectureChecker : public QObject {
   void findsTheViolation();
   void findsFaultsInTheRules_data();
   void findsFaultsInTheRules();
+  void letsATestSeeMoreWhereALineSaysSo();
   void warnsOfLongFiles();
 };
 
@@ -126,6 +127,15 @@ void TestArchitectureChecker::findsFaultsInTheRules() {
   QFETCH(QString, rules);
   QFETCH(QString, expected);
   QCOMPARE(joined(lathe::architecture::parse_layers(rules.toStdString()).problems).section('\n', 0, 0), expected);
+}
+
+void TestArchitectureChecker::letsATestSeeMoreWhereALineSaysSo() {
+  Tree tree;
+  tree.folder.write("tests/core/base/a_test.cpp", "#include \"core/io/npz.h\"\n#include <QTest>\n");
+  tree.folder.write("tests/core/io/a_test.cpp", "#include \"core/compile/compile.h\"\n");
+  const std::string rules = std::string(kRules) + "tests/core/base: io | qt\n";
+  QCOMPARE(joined(tree.check(rules.c_str()).violations),
+           QString("tests/core/io/a_test.cpp:1: 'core/io' may not include 'core/compile/compile.h'"));
 }
 
 void TestArchitectureChecker::warnsOfLongFiles() {
