@@ -1,5 +1,8 @@
 #include "core/compile/ir/graph.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace lathe::ir {
 
 std::string_view name(DType dtype) {
@@ -46,6 +49,24 @@ std::int64_t byte_size(DType dtype) {
       return 1;
   }
   return 4;
+}
+
+bool Graph::keep_only(const std::vector<bool>& keep) {
+  if (std::find(keep.begin(), keep.end(), false) == keep.end()) return false;
+  std::vector<std::int32_t> moved(nodes.size(), -1);
+  std::vector<Node> kept;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!keep[i]) continue;
+    moved[i] = static_cast<std::int32_t>(kept.size());
+    for (const ValueId id : nodes[i].results) {
+      if (id >= 0) values[static_cast<std::size_t>(id)].index = moved[i];
+    }
+    kept.push_back(std::move(nodes[i]));
+  }
+  nodes = std::move(kept);
+  std::erase_if(breaks, [&](const Break& at) { return moved[static_cast<std::size_t>(at.node)] < 0; });
+  for (Break& at : breaks) at.node = moved[static_cast<std::size_t>(at.node)];
+  return true;
 }
 
 }  // namespace lathe::ir

@@ -96,6 +96,10 @@ struct Graph {
   std::vector<WriteBack> write_backs;
   std::vector<Break> breaks;
   std::int32_t draw_count = 0;
+
+  // Drops the nodes that are not marked; breaks and the node index of values follow. Values keep their ids. Returns
+  // whether anything went.
+  bool keep_only(const std::vector<bool>& keep);
 };
 
 }  // namespace lathe::ir

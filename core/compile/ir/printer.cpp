@@ -105,7 +105,7 @@ std::string node_text(const Graph& graph, const Node& node) {
   std::string text = list(node.results, [&](ValueId id) { return typed(graph, id); });
   text += text.empty() ? "= " : " = ";
   if (node.backward) text += "backward ";
-  text += node.op + "(" + list(node.operands, operand_text) + ")";
+  text += print_call(node);
   if (node.draw >= 0) text += " draw " + std::to_string(node.draw);
   if (node.read) text += format(" read {} {}", name(node.read->type), real_text(node.read->expected));
   return text;
@@ -121,6 +121,10 @@ std::string symbol_text(const Symbol& symbol, std::size_t index) {
 }
 
 }  // namespace
+
+std::string print_call(const Node& node) {
+  return node.op + "(" + list(node.operands, operand_text) + ")";
+}
 
 std::string print(const Graph& graph) {
   std::string text;

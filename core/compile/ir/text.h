@@ -20,6 +20,8 @@ namespace lathe::ir {
 // dtype, @cuda:0 device, [1, s0] sizes, r[1.5, 2.0] reals, b[true] booleans. The device is written after the strides
 // where it is not the CPU. Numbers are written so that they read back to the same bits.
 std::string print(const Graph& graph);
+// Operator and operands alone: equal for nodes that compute the same.
+std::string print_call(const Node& node);
 
 // Reads what print() writes; `#` begins a comment. Error(format) with line and what was expected.
 Graph parse(std::string_view text);
