@@ -1,7 +1,7 @@
 #include "core/io/safetensors_header.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 #include "core/base/error.h"
 #include "core/io/safetensors.h"
@@ -112,9 +112,9 @@ void TestSafetensorsHeader::refusesALargeHostileHeaderQuickly() {
   QFETCH(QByteArray, header);
   const TemporaryFolder folder;
   const auto path = folder.write("a", raw_file({header.data(), static_cast<std::size_t>(header.size())}, 0));
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
   QVERIFY_EXCEPTION_THROWN(SafetensorsFile{path}, Error);
-  QVERIFY(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));
+  QVERIFY(std::clock() - start < CLOCKS_PER_SEC);
 }
 
 void TestSafetensorsHeader::acceptsWhatTheLibraryAccepts_data() {
