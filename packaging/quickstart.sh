@@ -30,11 +30,12 @@ source packaging/linux/steps.sh     # step, say, die
 source packaging/linux/packages.sh  # find_tools, ensure_packages
 source packaging/linux/torch.sh     # find_torch, fetch_torch, torch_cmake_arguments
 
-configure() {  # [with tests: ON or OFF]
-  local tests=$1 stamp=$BUILD/quickstart.stamp arguments
+configure() {  # with tests: ON or OFF
+  local tests=$1 stamp=$BUILD/quickstart.stamp werror=OFF arguments
+  if [[ -n ${CI:-} ]]; then werror=ON; fi  # elsewhere a newer compiler's new warnings do not stop the build
   # Once the tests are configured they stay: leaving them out again would only change the build's files to and fro.
   if [[ -f $stamp ]] && grep -q 'LATHE_BUILD_TESTS=ON' "$stamp"; then tests=ON; fi
-  arguments=(--preset release "-DLATHE_BUILD_TESTS=$tests" "-DCMAKE_CXX_COMPILER=$CXX" "-DCMAKE_C_COMPILER=$CC"
+  arguments=(--preset release "-DLATHE_BUILD_TESTS=$tests" "-DLATHE_WERROR=$werror" "-DCMAKE_CXX_COMPILER=$CXX" "-DCMAKE_C_COMPILER=$CC"
     "-DCMAKE_MAKE_PROGRAM=$(command -v ninja)")
   mapfile -t -O ${#arguments[@]} arguments < <(torch_cmake_arguments)
   local wanted

@@ -32,6 +32,15 @@ driver_found() {
   [[ -e /usr/lib/wsl/lib/libcuda.so.1 ]]
 }
 
+warn_of_old_driver() {
+  local known
+  known=$(nvidia-smi 2>/dev/null | sed -n 's/.*CUDA Version: *\([0-9.]*\).*/\1/p')
+  if [[ -n $known ]] && ! at_least "$known" 13.0; then
+    say "Warning: the NVIDIA driver knows CUDA $known, LibTorch $TORCH_WANTED wants 13: update the driver, name another LibTorch in" \
+      "LATHE_TORCH_DIR, or build for the CPU with LATHE_TORCH_VARIANT=cpu"
+  fi
+}
+
 private_torch() { echo "$CACHE/torch-$TORCH_WANTED-$TORCH_VARIANT/torch"; }
 
 importable_torch() {  # the folder of Python's torch, which is not loaded for it
@@ -72,7 +81,8 @@ torch_cmake_arguments() {
 }
 
 fetch_torch() {
-  if [[ $TORCH_VARIANT == cuda ]]; then need_disk "$CACHE" 12 "LibTorch for CUDA"; else need_disk "$CACHE" 3 "LibTorch"; fi
+  if [[ $TORCH_VARIANT == cuda ]]; then warn_of_old_driver; fi
+  if [[ $TORCH_VARIANT == cuda ]]; then need_disk "$CACHE" 8 "LibTorch for CUDA"; else need_disk "$CACHE" 3 "LibTorch"; fi
   # shellcheck disable=SC2034  # step prints ADVICE
   ADVICE="Without a network: unpack a torch wheel and name its folder 'torch' in LATHE_TORCH_DIR."
   step "Fetching LibTorch $TORCH_WANTED ($TORCH_VARIANT)" torch fetch_torch_wheels "$(dirname "$(private_torch)")"
