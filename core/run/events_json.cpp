@@ -256,21 +256,29 @@ std::string_view name(EndStatus status) {
   return kEnds.at(static_cast<std::size_t>(status));
 }
 
-std::string to_json(const Event& event) {
+json to_json_value(const Event& event) {
   json value = std::visit([](const auto& body) { return write(body); }, event.body);
   value["time"] = event.time;
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return value;
 }
 
-std::optional<Event> event_from_json(std::string_view line) {
+std::string to_json(const Event& event) {
+  return to_json_value(event).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<Event> event_from_json_value(const json& value) {
   try {
-    const json value = json::parse(line);
     std::optional<Body> body = read_body(value);
     if (!body) return std::nullopt;
     return Event{value.at("time").get<double>(), std::move(*body)};
   } catch (const json::exception&) {
     return std::nullopt;
   }
+}
+
+std::optional<Event> event_from_json(std::string_view line) {
+  const json value = json::parse(line, nullptr, false);
+  return value.is_discarded() ? std::nullopt : event_from_json_value(value);
 }
 
 }  // namespace lathe::run
