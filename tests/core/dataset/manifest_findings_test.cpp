@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/dataset/manifest.h"
-#include "tests/core/dataset/dataset_on_disk.h"
+#include "tests/support/dataset_on_disk.h"
 
 using namespace lathe;
 using namespace lathe::dataset;

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/dataset/cache_info.h"
-#include "tests/core/dataset/dataset_on_disk.h"
+#include "tests/support/dataset_on_disk.h"
 
 using namespace lathe;
 using namespace lathe::dataset;
