@@ -6,6 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "core/models/common/tensor_file.h"
+
 namespace lathe::train {
 
 // Parameters that share a learning rate; the schedule writes `learning_rate` between steps.
@@ -16,7 +18,7 @@ struct ParameterGroup {
   std::vector<at::Tensor> parameters;
 };
 
-using NamedTensors = std::vector<std::pair<std::string, at::Tensor>>;
+using models::NamedTensors;
 
 // Changes parameters by their gradients (spec 4.7).
 class Optimizer {

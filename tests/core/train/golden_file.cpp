@@ -1,5 +1,7 @@
 #include "tests/core/train/golden_file.h"
 
+#include <algorithm>
+
 #include <ATen/ATen.h>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,10 @@ GoldenTensors::GoldenTensors(const std::string& name) : file_(golden_folder() / 
 
 bool GoldenTensors::has(const std::string& key) const {
   return file_.find(key) != nullptr;
+}
+
+bool GoldenTensors::has_any(const std::string& prefix) const {
+  return std::ranges::any_of(file_.tensors(), [&](const io::TensorInfo& info) { return info.name.starts_with(prefix); });
 }
 
 at::Tensor GoldenTensors::operator[](const std::string& key) const {

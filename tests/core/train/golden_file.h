@@ -16,6 +16,7 @@ class GoldenTensors {
  public:
   explicit GoldenTensors(const std::string& name);
   bool has(const std::string& key) const;
+  bool has_any(const std::string& prefix) const;
   at::Tensor operator[](const std::string& key) const;  // a copy; throws where absent
   const io::SafetensorsFile& file() const { return file_; }
 
