@@ -20,8 +20,9 @@ constexpr std::ptrdiff_t kFaceParts = 4;  // centre x, centre y, width, height
 }  // namespace
 
 std::vector<std::string> caption_candidates(std::string_view image_path, std::string_view caption_extension) {
-  std::string extension(caption_extension);
-  if (!extension.empty() && !extension.starts_with('.')) extension.insert(0, ".");
+  std::string extension;
+  if (!caption_extension.empty() && !caption_extension.starts_with('.')) extension += '.';
+  extension += caption_extension;
   const std::string stem = split_extension(image_path).stem;
   std::vector<std::string> candidates = {stem + extension};
   if (std::ranges::count(stem, '_') >= kFaceParts) {

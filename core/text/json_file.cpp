@@ -15,6 +15,10 @@ nlohmann::json read_json(const std::filesystem::path& path) {
   }
 }
 
+bool JsonListener::parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
+  throw Error(ErrorKind::format, format("it is not valid JSON: {}", error.what()));
+}
+
 void add_token(AddedTokens& tokens, const nlohmann::json& entry, std::int32_t id) {
   const std::string content = entry.at("content").get<std::string>();
   for (const char* flag : {"lstrip", "rstrip", "single_word", "normalized"}) {

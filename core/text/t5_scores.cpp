@@ -6,10 +6,9 @@
 #include <limits>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "core/base/error.h"
 #include "core/base/format.h"
+#include "core/text/json_file.h"
 
 namespace lathe::text {
 
@@ -46,7 +45,7 @@ double from_parts(std::uint64_t digits, int exponent) {
 }
 
 // Walks through a tokenizer.json and keeps model.vocab alone. Depth counts open objects and arrays.
-class VocabularyReader : public nlohmann::json_sax<json> {
+class VocabularyReader : public JsonListener {
  public:
   UnigramVocabulary take() { return std::move(found_); }
 
@@ -72,13 +71,6 @@ class VocabularyReader : public nlohmann::json_sax<json> {
   bool number_float(number_float_t, const string_t& text) override { return score(serde_number(text)); }
   bool number_integer(number_integer_t value) override { return score(static_cast<double>(value)); }
   bool number_unsigned(number_unsigned_t value) override { return score(static_cast<double>(value)); }
-
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool parse_error(std::size_t, const std::string&, const json::exception& error) override {
-    throw Error(ErrorKind::format, format("it is not valid JSON: {}", error.what()));
-  }
 
  private:
   bool at_entry() const { return in_vocabulary_ && depth_ == 4; }

@@ -243,7 +243,8 @@ void TestQwen3Tokenizer::namesTheMissingFiles() {
   folder.write("tokenizer_config.json", Small().config().dump());
   QVERIFY(message().contains("no id for"));
   folder.write("vocab.json", "{");
-  QVERIFY(message().contains("vocab.json' is not valid JSON"));
+  QVERIFY(message().contains("not valid JSON"));
+  QVERIFY(message().contains("vocab.json"));
 }
 
 void TestQwen3Tokenizer::refusesBytesThatAreNotUtf8() {
