@@ -107,6 +107,16 @@ Save SavePlan::at_end(std::int64_t step, std::int64_t epoch) const {
   return {SaveMoment::last, step, epoch, file(kLastName, ""), state_at_end_ ? folder(kLastName, "") : "", "", ""};
 }
 
+Save SavePlan::on_request(std::int64_t step, std::int64_t epoch) const {
+  return {SaveMoment::step,
+          step,
+          epoch,
+          file(kStepName, step_suffix(step)),
+          states_ ? folder(kStepName, step_suffix(step)) : "",
+          "",
+          ""};
+}
+
 std::vector<Save> SavePlan::all() const {
   std::vector<Save> saves;
   if (every_n_steps_) {

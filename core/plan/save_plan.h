@@ -37,6 +37,9 @@ class SavePlan {
   // When training ended, at whatever step.
   Save at_end(std::int64_t step, std::int64_t epoch) const;
 
+  // When somebody asks for a save, or stops the run: named by the step. Nothing is removed for it.
+  Save on_request(std::int64_t step, std::int64_t epoch) const;
+
   // All of a run that is not stopped, in order.
   std::vector<Save> all() const;
 

@@ -1,5 +1,7 @@
 #include "core/train/train_step.h"
 
+#include <cmath>
+
 #include <ATen/ATen.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -47,8 +49,10 @@ StepResult micro_step(const models::anima::Dit& dit, const StepOptions& options,
       training_loss(options.loss, {prediction, result.target, result.timesteps, batch.alpha_mask, batch.loss_weights});
   result.prediction = prediction.detach();
   result.loss = loss.detach();
+  if (options.skip_nonfinite && !std::isfinite(result.loss.item<double>())) return result;
   const at::Tensor divided = loss / options.accumulation;
   torch::autograd::backward({scaler != nullptr ? scaler->scale(divided) : divided});
+  result.backward_done = true;
   return result;
 }
 

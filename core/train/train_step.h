@@ -41,10 +41,12 @@ struct StepOptions {
   TimestepOptions timesteps;
   LossOptions loss;
   std::int64_t accumulation = 1;  // the loss is divided by it before the backward
+  bool skip_nonfinite = false;    // no backward for a loss that is not finite (waits for the device)
 };
 
 struct StepResult {
-  at::Tensor loss;  // fp32 [], undivided, on the device
+  at::Tensor loss;             // fp32 [], undivided, on the device
+  bool backward_done = false;  // false: the loss was not finite and skip_nonfinite is set
   Timesteps timesteps;
   at::Tensor prediction, target;  // [B, 16, h, w], without graph
 };
