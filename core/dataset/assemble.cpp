@@ -11,6 +11,7 @@
 #include "core/dataset/buckets.h"
 #include "core/dataset/cache_names.h"
 #include "core/dataset/regularisation.h"
+#include "core/dataset/resize.h"
 #include "core/dataset/tags.h"
 
 namespace lathe::dataset {
@@ -87,6 +88,7 @@ Dataset assemble(const config::DatasetConfig& config, const std::vector<std::vec
   dataset.remainder = remainder;
 
   const BucketChooser chooser(config);
+  for (std::size_t s = 0; s < config.subsets.size(); ++s) static_cast<void>(interpolation_of(config, s));
   std::unordered_map<std::string, Fit> fits;
   std::vector<std::vector<FoundImage>> usable(found.size());
   for (std::size_t s = 0; s < found.size(); ++s) {

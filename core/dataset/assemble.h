@@ -9,7 +9,8 @@ namespace lathe::dataset {
 
 // Makes a dataset of what each subset of `config` found (`found` is parallel to config.subsets): regularisation images
 // are matched to the others, every image gets its bucket, captions are counted by tag. Images for which there is no
-// bucket go into `skipped`. Throws Error(settings) where the dataset's resolution and buckets do not fit.
+// bucket go into `skipped`. Throws Error(settings) where resolution and bucket limits do not fit each other, or
+// resize_interpolation is no name of one.
 Dataset assemble(const config::DatasetConfig& config, const std::vector<std::vector<FoundImage>>& found,
                  BucketRemainder remainder, std::vector<SkippedFile>& skipped);
 

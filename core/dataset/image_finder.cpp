@@ -37,6 +37,16 @@ std::string other_caption(const std::string& key, const std::string& wanted) {
 
 }  // namespace
 
+ImageFinder::ImageFinder(const config::DataConfig& config, config::Findings& findings,
+                         std::vector<SkippedFile>& skipped)
+    : findings_(findings), skipped_(skipped) {
+  for (const config::DatasetConfig& dataset : config.datasets) {
+    for (const config::SubsetConfig& subset : dataset.subsets) {
+      image_dirs_.insert(from_utf8(join_path(subset.image_dir, "")).lexically_normal());
+    }
+  }
+}
+
 std::vector<FoundImage> ImageFinder::read(config::DatasetKind kind, const config::SubsetConfig& subset,
                                           const std::vector<Candidate>& candidates, const std::function<void()>& tick) {
   const std::string place = kind == config::DatasetKind::metadata ? subset.metadata_file : subset.image_dir;

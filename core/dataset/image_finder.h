@@ -40,7 +40,8 @@ struct FoundImage {
 // that several datasets use is looked at, and spoken of, once.
 class ImageFinder {
  public:
-  ImageFinder(config::Findings& findings, std::vector<SkippedFile>& skipped) : findings_(findings), skipped_(skipped) {}
+  // `config`: all datasets, so that a folder below another one is not taken for forgotten.
+  ImageFinder(const config::DataConfig& config, config::Findings& findings, std::vector<SkippedFile>& skipped);
 
   // Lists folders and metadata; opens no image. Empty: the subset is skipped, and a finding says why.
   std::vector<Candidate> list(config::DatasetKind kind, const config::SubsetConfig& subset);
@@ -61,6 +62,7 @@ class ImageFinder {
 
   config::Findings& findings_;
   std::vector<SkippedFile>& skipped_;
+  std::set<std::filesystem::path> image_dirs_;                   // of all datasets
   std::set<std::string> reported_;                               // folders, and folders with their captions
   std::unordered_map<std::string, std::optional<Size>> probed_;  // by path; nothing: cannot be read
 };

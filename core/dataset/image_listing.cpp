@@ -41,7 +41,7 @@ constexpr TextId kNotUtf8 = LATHE_TEXT(
     "dataset.not_utf8", "{} images of {} have names that are not valid UTF-8 and are skipped; rename them: {}");
 constexpr TextId kNotUtf8File = LATHE_TEXT("dataset.skipped.not_utf8", "the name is not valid UTF-8");
 constexpr TextId kLeftovers = LATHE_TEXT("dataset.leftovers", "{} hidden or system files of {} are ignored: {}");
-constexpr TextId kUnknown = LATHE_TEXT("dataset.unknown_files", "{} other files of {} are left alone: {}");
+constexpr TextId kUnknown = LATHE_TEXT("dataset.unknown_files", "{} other files of {} are left alone ({})");
 constexpr TextId kSameStem =
     LATHE_TEXT("dataset.same_stem",
                "images of {} differ only in their ending and share one caption file: {}; here each gets its own cache");
@@ -80,6 +80,17 @@ bool is_newer(const fs::path& cache, const fs::path& image) {
   std::error_code error, other;
   const auto cache_time = fs::last_write_time(cache, error), image_time = fs::last_write_time(image, other);
   return !error && !other && cache_time >= image_time;
+}
+
+// ".ogg: 390, .dat: 4"
+std::string by_extension(const std::vector<std::string>& names) {
+  std::map<std::string, std::size_t> counts;
+  for (const std::string& name : names) ++counts[split_extension(name).extension];
+  std::vector<std::string> kinds;
+  for (const auto& [extension, count] : counts) {
+    kinds.push_back(format("{}: {}", extension.empty() ? "no ending" : extension, count));
+  }
+  return some_names(kinds);
 }
 
 std::string of_subfolders(const FolderListing& listing) {
@@ -123,7 +134,16 @@ std::vector<Candidate> ImageFinder::list_folder_subset(const config::SubsetConfi
       return {};
     }
   }
-  const FolderListing listing = list_folder(folder, dotted_extension(subset));
+  FolderListing listing;
+  try {
+    listing = list_folder(folder, dotted_extension(subset));
+  } catch (const Error& error) {
+    findings_.error({"image_dir"}, message(kUnreadable, error.message()));
+    return {};
+  }
+  std::erase_if(listing.subfolders, [&](const auto& below) {
+    return image_dirs_.contains(from_utf8(join_path(subset.image_dir, below.first) + "/").lexically_normal());
+  });
   if (reported_.insert(subset.image_dir).second) {
     report_listing(subset, listing);
     report_same_stems(subset, listing);
@@ -159,7 +179,9 @@ void ImageFinder::report_listing(const config::SubsetConfig& subset, const Folde
   say(config::Severity::warning, kUnsupported, listing.unsupported);
   say(config::Severity::warning, kNotUtf8, listing.not_utf8);
   say(config::Severity::note, kLeftovers, listing.leftovers);
-  say(config::Severity::note, kUnknown, listing.unknown);
+  if (!listing.unknown.empty()) {
+    findings_.note({}, message(kUnknown, listing.unknown.size(), place, by_extension(listing.unknown)));
+  }
   for (const std::string& name : listing.unsupported) {
     skip(from_utf8(join_path(place, name)), message(kUnsupportedFile));
   }

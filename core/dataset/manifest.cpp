@@ -140,7 +140,7 @@ class Builder {
       manifest_.training.push_back(assemble(dataset, found, remainder, manifest_.skipped));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::settings) throw;
-      findings_.error({"resolution"}, message(kDoesNotFit, error.message()));
+      findings_.error({"resolution", "resize_interpolation"}, message(kDoesNotFit, error.message()));
     }
     std::vector<std::string> names;
     for (std::size_t i = skipped_before; i < manifest_.skipped.size(); ++i) {
@@ -172,7 +172,7 @@ class Builder {
   PythonRandom& random_;
   config::Findings& findings_;
   Manifest manifest_;
-  ImageFinder finder_{findings_, manifest_.skipped};
+  ImageFinder finder_{config_, findings_, manifest_.skipped};
 };
 
 }  // namespace

@@ -132,8 +132,11 @@ void TestManifestFindings::oddFilesAreSpokenOfOnce() {
   QCOMPARE(names(manifest.training[0]), QString("1.png 2.Png"));
   QVERIFY(it.said("dataset.unseen_by_reference").contains("2.Png"));
   QVERIFY(it.said("dataset.leftovers").startsWith("3 hidden"));
-  QVERIFY(it.said("dataset.unknown_files").contains("backup.zip"));
+  QVERIFY(it.said("dataset.unknown_files").contains(".zip: 1"));
   QVERIFY(it.said("dataset.subfolders").contains("more: 1"));
+  it.subset("a/more");
+  it.build();
+  QVERIFY(it.said("dataset.subfolders").isEmpty());  // it is a subset of its own
 }
 
 void TestManifestFindings::sixteenBitAndCmykAndAlphaAreNoted() {
@@ -254,6 +257,10 @@ void TestManifestFindings::sidesTheNetworkCannotTakeAreErrors() {
   it.dataset.width = 0;
   it.build();
   QVERIFY(it.said("dataset.does_not_fit").contains("no resolution"));
+  it.dataset.width = 64;
+  it.dataset.subsets[0].resize_interpolation = "bicubicc";
+  it.build();
+  QVERIFY(it.said("dataset.does_not_fit").contains("bicubicc"));
 }
 
 void TestManifestFindings::metadataSizesAreCompared() {
