@@ -327,15 +327,11 @@ class KernelEmitter {
 
   std::string loaded(std::int32_t id, const std::string& along) const {
     const Expr& expr = expr_at(id);
-    const std::string element = format("l{}[{}]", id, position(expr.access, along));
-    switch (dtype_of(expr.access.value)) {
-      case DType::bf16:
-        return "bf16_load(" + element + ")";
-      case DType::f16:
-        return "f16_load(" + element + ")";
-      default:
-        return element;
-    }
+    std::string element = format("l{}[{}]", id, position(expr.access, along));
+    const DType from = dtype_of(expr.access.value);
+    if (from == DType::bf16) element = "bf16_load(" + element + ")";
+    if (from == DType::f16) element = "f16_load(" + element + ")";
+    return expr.arguments.empty() ? element : format("({} ? {} : 0)", name(expr.arguments[0]), element);
   }
 
   std::string stored(const ir::Store& store, const std::string& value) const {
@@ -436,6 +432,7 @@ class KernelEmitter {
 
   std::string binary(const Expr& expr, const std::string& a, const std::string& b) const {
     const auto infix = [&](std::string_view sign) { return format("({} {} {})", a, sign, b); };
+    const std::string type = variable_type(expr.dtype);
     switch (expr.op) {
       case ExprOp::add:
         return infix("+");
@@ -448,9 +445,9 @@ class KernelEmitter {
       case ExprOp::pow:
         return library(expr, "pow", a + ", " + b);
       case ExprOp::minimum:
-        return format("m_min({}, {})", a, b);
+        return format("m_min(({}){}, ({}){})", type, a, type, b);
       case ExprOp::maximum:
-        return format("m_max({}, {})", a, b);
+        return format("m_max(({}){}, ({}){})", type, a, type, b);
       case ExprOp::less:
         return infix("<");
       case ExprOp::less_equal:
@@ -483,7 +480,9 @@ class KernelEmitter {
 
 bool splits_row(const KernelSpec& kernel) {
   return std::none_of(kernel.exprs.begin(), kernel.exprs.end(),
-                      [](const Expr& expr) { return is_reduction(expr.op) || expr.op == ExprOp::cumulative_sum; });
+                      [](const Expr& expr) { return is_reduction(expr.op) || expr.op == ExprOp::cumulative_sum; }) &&
+         std::none_of(kernel.stores.begin(), kernel.stores.end(),
+                      [](const ir::Store& store) { return store.once_a_row; });
 }
 
 std::int32_t row_buffers(const KernelSpec& kernel) {

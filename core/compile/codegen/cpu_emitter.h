@@ -16,7 +16,7 @@ namespace lathe::codegen {
 using CpuKernel = void(void* const* pointers, const std::int64_t* symbols, std::int64_t outer_begin,
                        std::int64_t outer_end, std::int64_t row_begin, std::int64_t row_end);
 
-// Whether the row can be shared out among threads: no reduction and no running sum.
+// Whether the row can be shared out among threads: no reduction, no running sum, nothing stored once a row.
 bool splits_row(const ir::KernelSpec& kernel);
 // Floats that one thread's row buffer needs for each element of the row: the number of expressions kept in it.
 std::int32_t row_buffers(const ir::KernelSpec& kernel);

@@ -36,6 +36,12 @@ static inline float bf16_round(float v) { return bf16_load(bf16_store(v)); }
 
 static inline float m_min(float a, float b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
 static inline float m_max(float a, float b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
+static inline double m_min(double a, double b) { return a != a ? a : (b != b ? b : (a < b ? a : b)); }
+static inline double m_max(double a, double b) { return a != a ? a : (b != b ? b : (a > b ? a : b)); }
+static inline i64 m_min(i64 a, i64 b) { return a < b ? a : b; }
+static inline i64 m_max(i64 a, i64 b) { return a > b ? a : b; }
+static inline int m_min(int a, int b) { return a < b ? a : b; }
+static inline int m_max(int a, int b) { return a > b ? a : b; }
 // (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
 static inline float exp_tail(float r) {
   return 0.5f + r * (0.166665181517601f + r * (0.04166620597243309f + r * (0.008368887938559055f + r * 0.0013950488064438105f)));

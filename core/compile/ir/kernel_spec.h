@@ -19,7 +19,7 @@ namespace lathe::ir {
 
 enum class ExprOp : std::uint8_t {
   // leaves
-  load,
+  load,  // may have one argument, a condition: where it is false nothing is read and the value is 0
   constant,
   size,
   index,
@@ -108,12 +108,14 @@ struct KernelSpec {
   std::vector<std::string> replaced;
 };
 
-// Where each buffer of a program lies in its arena, in bytes; sizes may be symbolic.
+// Where each temporary of a program lies in its arena, in bytes. Made for one set of sizes (then every Size here is a
+// number) or for all of them; offsets are multiples of 64 at the sizes that the plan was made for, otherwise round each
+// up to 64 when it is evaluated: the plan has left room for that.
 struct BufferPlan {
   ValueId value = -1;
   Size bytes;
   Size offset;
-  std::int32_t first = 0, last = 0;  // steps between which it lives
+  std::int32_t first = 0, last = 0;  // steps between which it lives, both included
 };
 struct MemoryPlan {
   std::vector<BufferPlan> buffers;

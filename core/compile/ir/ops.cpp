@@ -4,6 +4,8 @@
 #include <array>
 #include <unordered_map>
 
+#include "core/compile/ir/operands.h"
+
 namespace lathe::ir {
 
 namespace {
@@ -92,13 +94,6 @@ const std::unordered_map<std::string_view, OpKind>& table() {
     return map;
   }();
   return kinds;
-}
-
-// "aten::add.Tensor" → "add".
-std::string_view plain_name(std::string_view op) {
-  const std::size_t colon = op.rfind("::");
-  if (colon != std::string_view::npos) op.remove_prefix(colon + 2);
-  return op.substr(0, op.find('.'));
 }
 
 }  // namespace

@@ -114,6 +114,8 @@ class TestCpuEmitter : public QObject {
   void normalisesRowsOfAnyLength();
   void readsBroadcastAndTransposedValues();
   void runsAlongTheRow();
+  void readsNothingWhereTheConditionIsFalse();
+  void comparesInThePrecisionOfTheValues();
   void splitsARowOnlyWithoutReductions();
 
  private:
@@ -255,6 +257,48 @@ void TestCpuEmitter::runsAlongTheRow() {
   std::vector<float> x = {1, 1, 1, 1, 4, 2, 2, 2, 2, 2}, out(10);
   kernels_.run(kernel, std::vector<Value>(2, value(DType::f32)), {x.data(), out.data()}, {}, 2, 5);
   QCOMPARE(out, (std::vector<float>{0.125f, 0.25f, 0.375f, 0.5f, 1.0f, 0.2f, 0.4f, 0.6f, 0.8f, 1.0f}));
+}
+
+void TestCpuEmitter::readsNothingWhereTheConditionIsFalse() {
+  // out[j] = j < 2 ? a[j] : b[j - 2], the concatenation of two pieces; an address before b is never read.
+  KernelSpec kernel;
+  kernel.name = "pieces";
+  kernel.domain = {Size(5)};
+  Expr place;
+  place.op = ExprOp::index;
+  place.dtype = DType::i64;
+  Expr bound = constant(2);
+  bound.dtype = DType::i64;
+  kernel.exprs = {place,
+                  bound,
+                  op(ExprOp::less, {0, 1}, 0, DType::boolean),
+                  op(ExprOp::logical_not, {2}, 0, DType::boolean),
+                  load(0, {Size(1)}),
+                  load(1, {Size(1)}),
+                  op(ExprOp::select, {2, 4, 5})};
+  kernel.exprs[4].arguments = {2};
+  kernel.exprs[5].arguments = {3};
+  kernel.exprs[5].access.offset = Size(-2);
+  kernel.stores = {{6, {2, {Size(1)}, Size(0)}, false}};
+  kernel.inputs = {0, 1};
+  kernel.outputs = {2};
+  std::vector<float> a = {1, 2}, b = {3, 4, 5}, out(5);
+  kernels_.run(kernel, std::vector<Value>(3, value(DType::f32)), {a.data(), b.data(), out.data()}, {}, 1, 5);
+  QCOMPARE(out, (std::vector<float>{1, 2, 3, 4, 5}));
+}
+
+void TestCpuEmitter::comparesInThePrecisionOfTheValues() {
+  KernelSpec kernel;
+  kernel.name = "larger";
+  kernel.domain = {Size(2)};
+  kernel.exprs = {load(0, {Size(1)}, DType::f64), load(1, {Size(1)}, DType::f64),
+                  op(ExprOp::maximum, {0, 1}, 0, DType::f64)};
+  kernel.stores = {{2, {2, {Size(1)}, Size(0)}, false}};
+  kernel.inputs = {0, 1};
+  kernel.outputs = {2};
+  std::vector<double> a = {1.0 + 1e-12, 2.0}, b = {1.0, 3.0}, out(2);
+  kernels_.run(kernel, std::vector<Value>(3, value(DType::f64)), {a.data(), b.data(), out.data()}, {}, 1, 2);
+  QCOMPARE(out, (std::vector<double>{1.0 + 1e-12, 3.0}));
 }
 
 void TestCpuEmitter::splitsARowOnlyWithoutReductions() {
