@@ -6,11 +6,13 @@
 #include <random>
 
 #include "core/compile/toolchain/host_build.h"
+#include "tests/core/compile/codegen/sample_kernels.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_main.h"
 
 using namespace lathe;
 using namespace lathe::ir;
+using namespace lathe::testing;
 
 namespace {
 
@@ -34,34 +36,6 @@ class Kernels {
   std::optional<toolchain::HostCompiler> compiler_;
 };
 
-Value value(DType dtype) {
-  return {dtype, {}, {}, {}, Origin::node, -1};
-}
-
-Expr load(ValueId id, std::vector<Size> strides, DType dtype = DType::f32, std::int32_t sweep = 0) {
-  Expr expr;
-  expr.op = ExprOp::load;
-  expr.dtype = dtype;
-  expr.access = {id, std::move(strides), Size(0)};
-  expr.sweep = sweep;
-  return expr;
-}
-
-Expr constant(double number) {
-  Expr expr;
-  expr.number = number;
-  return expr;
-}
-
-Expr op(ExprOp what, std::vector<std::int32_t> arguments, std::int32_t sweep = 0, DType dtype = DType::f32) {
-  Expr expr;
-  expr.op = what;
-  expr.arguments = std::move(arguments);
-  expr.sweep = sweep;
-  expr.dtype = dtype;
-  return expr;
-}
-
 // Distance in representable numbers.
 double ulps(float got, double exact) {
   const float nearest = static_cast<float>(exact);
@@ -70,36 +44,6 @@ double ulps(float got, double exact) {
   const float next = std::nextafter(nearest, got > nearest ? INFINITY : -INFINITY);
   const double unit = std::abs(static_cast<double>(next) - static_cast<double>(nearest));
   return std::abs(static_cast<double>(got) - exact) / (unit > 0 ? unit : 1e-45);
-}
-
-// Layer norm without affine part over rows of s1 elements, s0 rows: the row's mean and spread, then the row again.
-KernelSpec layer_norm(bool half) {
-  const DType type = half ? DType::bf16 : DType::f32;
-  KernelSpec kernel;
-  kernel.name = half ? "layer_norm_half" : "layer_norm";
-  kernel.domain = {Size::symbol(0), Size::symbol(1)};
-  kernel.symbols = {0, 1};
-  const std::vector<Size> dense = {Size::symbol(1), Size(1)};
-  Expr count;
-  count.op = ExprOp::size;
-  count.size = Size::symbol(1);
-  kernel.exprs = {load(0, dense, type),            // 0
-                  op(ExprOp::reduce_sum, {0}),     // 1
-                  count,                           // 2
-                  op(ExprOp::div, {1, 2}, 1),      // 3 mean
-                  op(ExprOp::sub, {0, 3}, 1),      // 4
-                  op(ExprOp::mul, {4, 4}, 1),      // 5
-                  op(ExprOp::reduce_sum, {5}, 1),  // 6
-                  op(ExprOp::div, {6, 2}, 2),      // 7
-                  constant(1e-6),                  // 8
-                  op(ExprOp::add, {7, 8}, 2),      // 9
-                  op(ExprOp::rsqrt, {9}, 2),       // 10
-                  op(ExprOp::mul, {4, 10}, 2)};    // 11
-  kernel.stores = {{11, {1, dense, Size(0)}, false}, {3, {2, {Size(1), Size(0)}, Size(0)}, true}};
-  kernel.inputs = {0};
-  kernel.outputs = {1, 2};
-  kernel.sweeps = 3;
-  return kernel;
 }
 
 }  // namespace
