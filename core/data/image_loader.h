@@ -22,14 +22,14 @@ namespace lathe::data {
 struct TrainBatch {
   at::Tensor latents;       // [B, 16, h, w]: fp32 from disk, VAE dtype from memory; undefined without a latent cache
   at::Tensor pixels;        // [B, 3, H, W] fp32; undefined with one
-  at::Tensor embeddings;    // [B, S, C]; undefined without a text cache
-  at::Tensor text_mask;     // [B, S]
+  at::Tensor embeddings;    // [B, S, C] fp32; undefined without a text cache
+  at::Tensor text_mask;     // [B, S] int64
   at::Tensor qwen3_ids;     // [B, S] int64; undefined with a text cache
   at::Tensor t5_ids;        // [B, N] int64
-  at::Tensor t5_mask;       // [B, N]
+  at::Tensor t5_mask;       // [B, N] int64
   at::Tensor loss_weights;  // [B] fp32
   at::Tensor alpha_mask;    // [B, H, W] fp32, ones for items without one; undefined where no item has one
-  std::vector<std::string> captions;  // as encoded
+  std::vector<std::string> captions;  // as encoded; "" where dropped
   std::vector<bool> flipped, dropped;
   dataset::Batch batch;
   dataset::Size bucket;
@@ -45,20 +45,25 @@ struct LoaderOptions {
 };
 
 // Makes batches ahead of the training step, in order, with the same result for any number of workers: every random
-// draw (flip, caption processing, caption drop) is made in batch order from `random` before work is handed out.
+// draw (flip, random crop, caption processing, caption drop) is made in batch order from `random` before work is handed
+// out. Of one batch, item by item: flip, crop, caption; then, where a cached dropout rate is not 0, one draw an item
+// for the caption drop.
 class ImageLoader {
  public:
   // `latents`, `texts`: null where not cached; the tokenizers are only needed without a text cache. All of them and
-  // `datasets` outlive the loader.
+  // `datasets` outlive the loader. Error(settings) where a subset asks for color_aug or face_crop_aug_range, which
+  // nothing here does.
   ImageLoader(const std::vector<dataset::Dataset>& datasets, const LatentCache* latents, const TextCache* texts,
               const text::Qwen3Tokenizer* qwen3, const text::T5Tokenizer* t5, LoaderOptions options);
   ~ImageLoader();  // stops the workers
 
-  // Begins an epoch with these batches. `step`: optimizer steps done so far (tag warm-up); `steps_per_batch`: how far
-  // it advances a batch (1 / gradient_accumulation_steps).
+  // Begins an epoch with these batches; what is left of another is dropped. `step`: optimizer steps done so far (tag
+  // warm-up); `steps_per_batch`: how far it advances a batch (1 / gradient_accumulation_steps). The first `skip`
+  // batches are not made, but draw what they would have drawn; `step` is that of the first of them.
   void start_epoch(std::vector<dataset::Batch> order, const PythonRandom& random, std::int64_t epoch, std::int64_t step,
-                   double steps_per_batch);
-  // The next batch, or nothing at the end of the epoch. Throws what a worker threw (Error(dataset) names the file).
+                   double steps_per_batch, std::size_t skip = 0);
+  // The next batch, or nothing at the end of the epoch. Throws what a worker threw (Error(dataset) names the file); the
+  // batch after it can be had all the same.
   std::optional<TrainBatch> next();
 
  private:
