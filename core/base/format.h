@@ -34,8 +34,11 @@ struct FormatArgument {
 
 std::string vformat(std::string_view pattern, const std::vector<FormatArgument>& arguments);
 
-template <class... Arguments>
-std::string format(std::string_view pattern, Arguments&&... arguments) {
+// The pattern's type is left open so that this is the better match: an argument of std:: makes std::format a candidate
+// too where <format> is seen.
+template <class Pattern, class... Arguments>
+requires(std::is_convertible_v<const Pattern&, std::string_view>) std::string
+    format(const Pattern& pattern, Arguments&&... arguments) {
   return vformat(pattern, std::vector<FormatArgument>{FormatArgument(std::forward<Arguments>(arguments))...});
 }
 
