@@ -22,8 +22,12 @@ std::vector<Option> picture_options() {
                       "A metadata file (JSON or JSON lines) that lists the images of train_data_dir "
                       "with captions and tags.")),
       integer(LATHE_TEXT("option.dataset_repeats", "How often an epoch shows each image where nothing else says so."),
-              1)
-          .at_least(0),
+              1),
+      choice(LATHE_TEXT("option.unnumbered_folders",
+                        "What becomes of subfolders of train_data_dir without a number, and of images directly in it: "
+                        "skipped as in the reference, or shown once an epoch."),
+             {"skip", "once"}, "skip")
+          .ours(),
       text(LATHE_TEXT("option.resolution", "Training size in pixels: \"1024\", or \"width,height\".")),
       integer(LATHE_TEXT("option.train_batch_size", "Images in one batch."), 1).at_least(1),
       flag(LATHE_TEXT("option.enable_bucket",
@@ -44,7 +48,6 @@ std::vector<Option> picture_options() {
                         "a smaller batch, some repeated, a neighbouring bucket, or left "
                         "out."),
              {"smaller", "repeat", "merge", "drop"}, "smaller")
-          .not_yet({"repeat", "merge", "drop"}, kLater)
           .ours(),
       choice(LATHE_TEXT("option.resize_interpolation",
                         "How pixels are computed when an image is resized; unset "
@@ -68,9 +71,8 @@ std::vector<Option> picture_options() {
                       "drops the transparency and keeps the colour underneath."))
           .not_yet(kLater)
           .ours(),
-      folder(LATHE_TEXT("option.conditioning_data_dir",
-                        "Folder of mask images for masked_loss, without "
-                        "dataset_config.")),
+      folder(LATHE_TEXT("option.conditioning_data_dir", "Folder of mask images for masked_loss."))
+          .no_effect(LATHE_TEXT("reason.masks_in_file", "mask images are named by the subsets of dataset_config only")),
       flag(LATHE_TEXT("option.cache_info",
                       "Keeps captions and sizes of a folder in metadata_cache.json and trusts "
                       "that file afterwards.")),
@@ -142,7 +144,6 @@ std::vector<Option> cache_options() {
       flag(LATHE_TEXT("option.recheck_cache",
                       "Compares every cache file with the picture, caption and settings it was "
                       "made from."))
-          .not_yet(kLater)
           .ours(),
       real(LATHE_TEXT("option.coverage_threshold",
                       "Share of the images that must be used; below it the run ends with "

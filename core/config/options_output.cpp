@@ -13,10 +13,6 @@ std::vector<Option> saving_options() {
   return {
       folder(LATHE_TEXT("option.output_dir", "Folder for adapters, samples and the record of the run.")),
       text(LATHE_TEXT("option.output_name", "File name of the adapter without its ending; unset is \"last\".")),
-      folder(LATHE_TEXT("option.run_dir",
-                        "Folder for the record of the run (settings, events, forecast); unset makes "
-                        "one in output_dir."))
-          .ours(),
       integer(LATHE_TEXT("option.save_every_n_epochs", "Epochs between two saved adapters.")).at_least(1),
       integer(LATHE_TEXT("option.save_every_n_steps", "Steps between two saved adapters.")).at_least(1),
       integer(LATHE_TEXT("option.save_n_epoch_ratio",

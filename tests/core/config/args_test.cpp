@@ -5,6 +5,7 @@
 #include "core/base/paths.h"
 #include "core/config/schema.h"
 #include "core/config/value_text.h"
+#include "tests/core/config/compare.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/test_main.h"
 

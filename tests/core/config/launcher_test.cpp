@@ -2,6 +2,7 @@
 
 #include "core/config/args.h"
 #include "core/config/value_text.h"
+#include "tests/core/config/compare.h"
 #include "tests/support/test_main.h"
 
 using namespace lathe::config;
