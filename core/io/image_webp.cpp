@@ -18,8 +18,8 @@ const std::uint8_t* data(Bytes file) {
 
 [[noreturn]] void refuse_status(VP8StatusCode status) {
   switch (status) {
-    case VP8_STATUS_OUT_OF_MEMORY:
-      throw std::bad_alloc();
+    case VP8_STATUS_OUT_OF_MEMORY:  // newer releases also say this of alpha data that they cannot read
+      refuse("it is damaged, or memory is short");
     case VP8_STATUS_NOT_ENOUGH_DATA:
     case VP8_STATUS_SUSPENDED:
       refuse_cut("the picture's data end too early");
