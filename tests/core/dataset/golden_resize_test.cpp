@@ -1,7 +1,7 @@
+#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <regex>
 
 #include "core/dataset/resize.h"
 #include "core/io/npz.h"
@@ -32,10 +32,11 @@ struct Case {
 };
 
 std::optional<Case> case_of(const std::string& name) {
-  static const std::regex pattern("(lanczos|area)_(rgba_)?([0-9]+x[0-9]+)_to_[0-9]+x[0-9]+");
-  std::smatch match;
-  if (!std::regex_match(name, match, pattern)) return std::nullopt;
-  return Case{name, "src_" + match[2].str() + match[3].str(), *interpolation_named(match[1].str())};
+  static const QRegularExpression pattern("^(lanczos|area)_(rgba_)?(\\d+x\\d+)_to_\\d+x\\d+$");
+  const QRegularExpressionMatch match = pattern.match(QString::fromStdString(name));
+  if (!match.hasMatch()) return std::nullopt;
+  const auto part = [&](int index) { return match.captured(index).toStdString(); };
+  return Case{name, "src_" + part(2) + part(3), *interpolation_named(part(1))};
 }
 
 // Largest difference of a byte, or −1 where the sizes differ.
