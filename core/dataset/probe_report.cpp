@@ -28,7 +28,8 @@ constexpr TextId kClassTokens =
     LATHE_TEXT("dataset.class_tokens",
                "{} of {} images of {} have no caption file ({}); their caption is the class tokens '{}': {}");
 constexpr TextId kOtherExtension =
-    LATHE_TEXT("dataset.other_extension", "{} of them have a file that ends in {} beside them");
+    LATHE_TEXT("dataset.other_extension",
+               "{} of these images of {} have a file that ends in {} beside them, which is not read as their caption");
 constexpr TextId kUseExtension = LATHE_TEXT("dataset.use_extension", "set caption_extension to {}");
 constexpr TextId kBadCaptions = LATHE_TEXT("dataset.bad_captions", "{} caption files of {} cannot be used: {}");
 constexpr TextId kByteOrderMark =
@@ -80,7 +81,7 @@ void ProbeReport::add_captions_to(config::Findings& findings, const std::string&
   }
   if (with_other_extension_ == 0) return;
   config::Finding& finding =
-      findings.warning({"caption_extension"}, message(kOtherExtension, with_other_extension_, other_extension_));
+      findings.warning({"caption_extension"}, message(kOtherExtension, with_other_extension_, place, other_extension_));
   finding.fixes.push_back({message(kUseExtension, other_extension_), {{"caption_extension", other_extension_}}});
 }
 
