@@ -4,6 +4,7 @@
 
 #include "core/config/dataset_keys.h"
 #include "core/config/dataset_reader.h"
+#include "core/config/fixes.h"
 #include "core/config/schema.h"
 #include "core/config/value_check.h"
 
@@ -26,7 +27,6 @@ constexpr TextId kBelowMin =
     LATHE_TEXT("data.below_min", "the resolution {}x{} has a side shorter than min_bucket_reso {}");
 constexpr TextId kAboveMax =
     LATHE_TEXT("data.above_max", "the resolution {}x{} has a side longer than max_bucket_reso {}");
-constexpr TextId kSetTo = LATHE_TEXT("fix.set_to", "set {} to {}");
 constexpr TextId kLimitsUnused = LATHE_TEXT(
     "data.limits_unused",
     "bucket_no_upscale makes buckets of the images' own sizes; min_bucket_reso and max_bucket_reso are not used");
@@ -59,9 +59,7 @@ void check_bucket_limits(DatasetConfig& dataset, const Scope& scope, Findings& f
   const auto limit = [&](TextId text, std::string_view key, std::int64_t value, std::int64_t wanted) {
     Finding finding = scope.finding(Severity::error, key, message(text, dataset.width, dataset.height, value));
     finding.fields = {std::string(key), "resolution"};
-    const std::string fixed = std::to_string(wanted);
-    if (scope.member(key) == nullptr)
-      finding.fixes.push_back({message(kSetTo, key, fixed), {{std::string(key), fixed}}});
+    if (scope.member(key) == nullptr) finding.fixes.push_back(set_to(key, std::to_string(wanted)));
     findings.add(std::move(finding));
   };
   const std::int64_t shorter = std::min(dataset.width, dataset.height),

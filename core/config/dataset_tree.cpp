@@ -6,6 +6,7 @@
 #include "core/base/paths.h"
 #include "core/config/dataset_keys.h"
 #include "core/config/dataset_reader.h"
+#include "core/config/fixes.h"
 #include "core/config/path_hint.h"
 #include "core/config/python_literal.h"
 #include "core/config/schema.h"
@@ -32,7 +33,6 @@ constexpr TextId kMixed = LATHE_TEXT(
 constexpr TextId kNoSubsets = LATHE_TEXT("data.no_subsets", "this dataset has no [[datasets.subsets]]");
 constexpr TextId kNeedsMaskedLoss =
     LATHE_TEXT("data.needs_masked_loss", "conditioning_data_dir (mask images) needs masked_loss");
-constexpr TextId kTurnOn = LATHE_TEXT("fix.turn_on", "turn {} on");
 constexpr TextId kControl = LATHE_TEXT(
     "data.control", "{} holds a {}: \"{}\"; a backslash begins an escape inside \"…\": write '…', \"\\\\\" or '/'");
 constexpr TextId kExtension = LATHE_TEXT("data.extension", "dataset_config must end in .toml or .json: {}");
@@ -185,8 +185,7 @@ class TreeCheck {
       return false;
     }
     if (member.key == "conditioning_data_dir" && !masked_loss_) {
-      error(member.line, member.column, {"masked_loss"}, message(kNeedsMaskedLoss),
-            {{message(kTurnOn, "masked_loss"), {{"masked_loss", "true"}}}});
+      error(member.line, member.column, {"masked_loss"}, message(kNeedsMaskedLoss), {turn_on("masked_loss")});
       return false;
     }
     if (level != KeyLevel::general && !key->belongs_to(kind)) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/paths.h"
+#include "core/config/fixes.h"
 #include "core/config/utf8.h"
 
 namespace lathe::config {
@@ -33,7 +34,6 @@ constexpr TextId kNoScript = LATHE_TEXT("launcher.no_script", "the command names
 constexpr TextId kPrecisionIgnored =
     LATHE_TEXT("launcher.precision",
                "the launcher's mixed precision ({}) has no effect, in the reference neither: mixed_precision is {}");
-constexpr TextId kTakePrecision = LATHE_TEXT("fix.mixed_precision", "set mixed_precision to {}");
 
 enum class Answer { none, threads, dynamo, several, framework, config_file, mixed_precision, gpus, cpu };
 
@@ -252,7 +252,7 @@ void answer_launcher(const LauncherWords& launcher, Settings& settings, Findings
   }
   Finding& finding = findings.warning({"mixed_precision"}, text);
   if (asked == "bf16" || asked == "fp16") {
-    finding.fixes.push_back({message(kTakePrecision, asked), {{"mixed_precision", asked}}});
+    finding.fixes.push_back(set_to("mixed_precision", asked));
   }
 }
 

@@ -49,9 +49,10 @@ Row text_list(TextId text);
 Row real_list(TextId text);
 
 // Reasons that several options share.
-inline constexpr TextId kLater = LATHE_TEXT("reason.later", "it is not in this version yet");
-inline constexpr TextId kMetadataOnly = LATHE_TEXT("reason.metadata_only", "it only changes a line of the metadata");
-inline constexpr TextId kUnusedForAnima = LATHE_TEXT("reason.unused", "nothing reads it when Anima is trained");
+inline constexpr TextId kLater = LATHE_TEXT("reason.later", "{}: it is not in this version yet");
+inline constexpr TextId kMetadataOnly =
+    LATHE_TEXT("reason.metadata_only", "{}: it only changes a line of the metadata");
+inline constexpr TextId kUnusedForAnima = LATHE_TEXT("reason.unused", "{}: nothing reads it when Anima is trained");
 
 std::vector<Option> model_options();
 std::vector<Option> dataset_options();

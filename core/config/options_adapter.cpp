@@ -5,9 +5,9 @@ namespace lathe::config::table {
 namespace {
 
 constexpr TextId kFullTraining =
-    LATHE_TEXT("reason.full_training", "it belongs to training the whole model, not an adapter");
+    LATHE_TEXT("reason.full_training", "{}: it belongs to training the whole model, not an adapter");
 constexpr TextId kTextEncoder =
-    LATHE_TEXT("reason.text_encoder", "training the text encoder is not in this version yet");
+    LATHE_TEXT("reason.text_encoder", "{}: training the text encoder is not in this version yet");
 
 }  // namespace
 

@@ -5,8 +5,8 @@ namespace lathe::config::table {
 namespace {
 
 constexpr TextId kSeveralProcesses =
-    LATHE_TEXT("reason.several_processes", "it only acts when several processes train together");
-constexpr TextId kWithDeepSpeed = LATHE_TEXT("reason.with_deepspeed", "it only acts together with deepspeed");
+    LATHE_TEXT("reason.several_processes", "{}: it only acts when several processes train together");
+constexpr TextId kWithDeepSpeed = LATHE_TEXT("reason.with_deepspeed", "{}: it only acts together with deepspeed");
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::vector<Option> advanced_options() {
       flag(LATHE_TEXT("option.ddp_static_graph", "Promises that every step uses the same parameters."))
           .no_effect(kSeveralProcesses),
       flag(LATHE_TEXT("option.deepspeed", "Trains with DeepSpeed."))
-          .not_yet(LATHE_TEXT("reason.deepspeed", "it needs a Python library; nothing here stands in for it yet")),
+          .not_yet(LATHE_TEXT("reason.deepspeed", "{}: it needs a Python library; nothing here stands in for it yet")),
       integer(LATHE_TEXT("option.zero_stage", "What DeepSpeed spreads over the processes."), 2)
           .one_of({"0", "1", "2", "3"})
           .no_effect(kWithDeepSpeed),

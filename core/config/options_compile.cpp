@@ -4,11 +4,11 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kCompileLater = LATHE_TEXT("reason.compile", "the compiler is not in this version yet");
-constexpr TextId kAttentionLater =
-    LATHE_TEXT("reason.attention", "this version has PyTorch's attention only, which picks the quickest kernel itself");
+constexpr TextId kCompileLater = LATHE_TEXT("reason.compile", "{}: the compiler is not in this version yet");
+constexpr TextId kAttentionLater = LATHE_TEXT(
+    "reason.attention", "{}: this version has PyTorch's attention only, which picks the quickest kernel itself");
 constexpr TextId kAttentionDefault =
-    LATHE_TEXT("reason.attention_default", "PyTorch's attention is used for Anima anyway");
+    LATHE_TEXT("reason.attention_default", "{}: PyTorch's attention is used for Anima anyway");
 
 }  // namespace
 

@@ -4,9 +4,10 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kPythonClass = LATHE_TEXT("reason.python_class", "it names a Python class, and no Python runs here");
+constexpr TextId kPythonClass =
+    LATHE_TEXT("reason.python_class", "{}: it names a Python class, and no Python runs here");
 constexpr TextId kUsePlan = LATHE_TEXT(
-    "reason.use_plan", "it shows the items and leaves; `lathe-batch plan` lists what the dataset holds instead");
+    "reason.use_plan", "{}: it shows the items and leaves; `lathe-batch plan` lists what the dataset holds instead");
 
 // Where pictures come from and how they are brought to size.
 std::vector<Option> picture_options() {
@@ -72,7 +73,8 @@ std::vector<Option> picture_options() {
           .not_yet(kLater)
           .ours(),
       folder(LATHE_TEXT("option.conditioning_data_dir", "Folder of mask images for masked_loss."))
-          .no_effect(LATHE_TEXT("reason.masks_in_file", "mask images are named by the subsets of dataset_config only")),
+          .no_effect(
+              LATHE_TEXT("reason.masks_in_file", "{}: mask images are named by the subsets of dataset_config only")),
       flag(LATHE_TEXT("option.cache_info",
                       "Keeps captions and sizes of a folder in metadata_cache.json and trusts "
                       "that file afterwards.")),
@@ -122,7 +124,7 @@ std::vector<Option> caption_options() {
           .between(0, 1),
       flag(LATHE_TEXT("option.weighted_captions", "Understands (word:1.2) as a weight."))
           .refused(LATHE_TEXT("reason.weighted_captions",
-                              "the reference has no such captions for Anima either and "
+                              "{}: the reference has no such captions for Anima either and "
                               "stops at the first one")),
   };
 }

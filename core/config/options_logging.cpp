@@ -4,8 +4,8 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kWandbLater = LATHE_TEXT("reason.wandb", "this version logs to TensorBoard files only");
-constexpr TextId kWithWandbOnly = LATHE_TEXT("reason.with_wandb", "it only acts together with log_with wandb");
+constexpr TextId kWandbLater = LATHE_TEXT("reason.wandb", "{}: this version logs to TensorBoard files only");
+constexpr TextId kWithWandbOnly = LATHE_TEXT("reason.with_wandb", "{}: it only acts together with log_with wandb");
 
 }  // namespace
 

@@ -6,7 +6,7 @@ namespace {
 
 constexpr TextId kLoadedOnDemand =
     LATHE_TEXT("reason.loaded_on_demand",
-               "models are held only while they are needed here, whatever it says; kept in the metadata");
+               "{}: models are held only while they are needed here, whatever it says; kept in the metadata");
 
 }  // namespace
 

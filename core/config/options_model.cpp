@@ -5,11 +5,11 @@ namespace lathe::config::table {
 namespace {
 
 constexpr TextId kOneFrame =
-    LATHE_TEXT("reason.one_frame", "a picture has one frame, so both forms compute the same numbers");
+    LATHE_TEXT("reason.one_frame", "{}: a picture has one frame, so both forms compute the same numbers");
 constexpr TextId kNoAdapterFile =
-    LATHE_TEXT("reason.no_adapter_file", "the LLM adapter is always read from the model file itself");
+    LATHE_TEXT("reason.no_adapter_file", "{}: the LLM adapter is always read from the model file itself");
 constexpr TextId kAlwaysMapped =
-    LATHE_TEXT("reason.always_mapped", "it only chooses how a file is read, never what is read");
+    LATHE_TEXT("reason.always_mapped", "{}: it only chooses how a file is read, never what is read");
 
 }  // namespace
 

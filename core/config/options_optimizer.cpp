@@ -4,11 +4,11 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kOptimizerLater = LATHE_TEXT("reason.optimizer", "this version has AdamW only");
+constexpr TextId kOptimizerLater = LATHE_TEXT("reason.optimizer", "{}: this version has AdamW only");
 constexpr TextId kPythonScheduler =
-    LATHE_TEXT("reason.python_scheduler", "it names a Python class; this version has the built-in schedules only");
+    LATHE_TEXT("reason.python_scheduler", "{}: it names a Python class; this version has the built-in schedules only");
 constexpr TextId kBrokenScheduler =
-    LATHE_TEXT("reason.broken_scheduler", "the reference cannot make this schedule from its command line either");
+    LATHE_TEXT("reason.broken_scheduler", "{}: the reference cannot make this schedule from its command line either");
 
 }  // namespace
 
@@ -74,7 +74,8 @@ std::vector<Option> optimizer_options() {
       flag(LATHE_TEXT("option.use_8bit_adam", "Old way to say optimizer_type AdamW8bit.")).not_yet(kOptimizerLater),
       flag(LATHE_TEXT("option.use_lion_optimizer", "Old way to say optimizer_type Lion.")).not_yet(kOptimizerLater),
       flag(LATHE_TEXT("option.fused_backward_pass", "Steps the optimizer inside the backward pass."))
-          .no_effect(LATHE_TEXT("reason.fused_backward", "adapter training only checks it and then steps as usual")),
+          .no_effect(
+              LATHE_TEXT("reason.fused_backward", "{}: adapter training only checks it and then steps as usual")),
   };
 }
 

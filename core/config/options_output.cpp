@@ -4,10 +4,10 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kStateLater = LATHE_TEXT("reason.state", "saving and continuing a run is not in this version yet");
-constexpr TextId kHubLater = LATHE_TEXT("reason.hub", "uploading is not in this version yet");
-constexpr TextId kPickle = LATHE_TEXT("reason.pickle", "this version writes safetensors only");
-constexpr TextId kNeverWritten = LATHE_TEXT("reason.never_written", "it is not written for Anima adapters");
+constexpr TextId kStateLater = LATHE_TEXT("reason.state", "{}: saving and continuing a run is not in this version yet");
+constexpr TextId kHubLater = LATHE_TEXT("reason.hub", "{}: uploading is not in this version yet");
+constexpr TextId kPickle = LATHE_TEXT("reason.pickle", "{}: this version writes safetensors only");
+constexpr TextId kNeverWritten = LATHE_TEXT("reason.never_written", "{}: it is not written for Anima adapters");
 
 std::vector<Option> saving_options() {
   return {

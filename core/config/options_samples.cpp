@@ -14,7 +14,7 @@ std::vector<Option> sample_options() {
              {"ddim", "pndm", "lms", "euler", "euler_a", "heun", "dpm_2", "dpm_2_a", "dpmsolver", "dpmsolver++",
               "dpmsingle", "k_lms", "k_euler", "k_euler_a", "k_dpm_2", "k_dpm_2_a"},
              "ddim")
-          .no_effect(LATHE_TEXT("reason.always_euler", "Anima is always sampled with Euler steps")),
+          .no_effect(LATHE_TEXT("reason.always_euler", "{}: Anima is always sampled with Euler steps")),
   };
 }
 

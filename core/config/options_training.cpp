@@ -4,7 +4,7 @@ namespace lathe::config::table {
 
 namespace {
 
-constexpr TextId kNeedsResume = LATHE_TEXT("reason.resume", "continuing a run is not in this version yet");
+constexpr TextId kNeedsResume = LATHE_TEXT("reason.resume", "{}: continuing a run is not in this version yet");
 
 std::vector<Option> length_options() {
   return {

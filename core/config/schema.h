@@ -59,7 +59,7 @@ enum class PathKind { none, file, folder, file_or_folder };
 struct ValueState {
   std::string_view value;
   OptionClass state = OptionClass::not_yet;
-  TextId reason;
+  TextId reason;  // with {} for "option=value"
 };
 
 struct Option {
@@ -76,7 +76,7 @@ struct Option {
   TextId help;  // one sentence
 
   OptionClass state = OptionClass::works;
-  TextId reason;  // of any state but `works`
+  TextId reason;  // of any state but `works`: a sentence with {} for the option
   std::vector<ValueState> values;
 
   Job job = Job::anima_lora;

@@ -5,6 +5,7 @@
 #include "core/config/args.h"
 #include "core/config/document.h"
 #include "core/config/option_names.h"
+#include "core/config/settings_file.h"
 #include "core/config/utf8.h"
 #include "core/config/value_text.h"
 
@@ -81,6 +82,12 @@ class FileReader {
 
 }  // namespace
 
+void take_settings(const Node& root, const std::filesystem::path& file, Settings& settings, Places& places,
+                   Findings& findings) {
+  FileReader reader(file, settings, places, findings);
+  for (const Member* member : flattened(root)) reader.read(*member);
+}
+
 void read_settings_file(const std::filesystem::path& file, Settings& settings, Places& places, Findings& findings) {
   const std::optional<Node> root = read_toml(file, findings);
   if (!root) return;
@@ -94,8 +101,7 @@ void read_settings_file(const std::filesystem::path& file, Settings& settings, P
                   .column = datasets->column});
     return;
   }
-  FileReader reader(file, settings, places, findings);
-  for (const Member* member : flattened(*root)) reader.read(*member);
+  take_settings(*root, file, settings, places, findings);
 }
 
 }  // namespace lathe::config

@@ -41,7 +41,7 @@ std::optional<Message> choice_problem(const Option& option, std::string_view sho
   if (option.choices.empty() || option.other_values) return std::nullopt;
   if (std::ranges::find(option.choices, value) != option.choices.end()) return std::nullopt;
   std::vector<std::string> names(option.choices.begin(), option.choices.end());
-  const std::string nearest = nearest_name(value, names);
+  const std::string nearest = option.type == OptionType::integer ? "" : nearest_name(value, names);
   const std::string all = join(names, ", ");
   return nearest.empty() ? message(kChoice, shown, all, one_line(value))
                          : message(kChoiceNear, shown, all, one_line(value), nearest);
