@@ -13,7 +13,11 @@
 namespace lathe::testing {
 
 nlohmann::json golden_json(const std::string& name) {
-  return nlohmann::json::parse(read_text(golden_folder() / "anima" / from_utf8(name)));
+  return nlohmann::json::parse(golden_json_text(name));
+}
+
+std::string golden_json_text(const std::string& name) {
+  return read_text(golden_folder() / "anima" / from_utf8(name));
 }
 
 GoldenTensors::GoldenTensors(const std::string& name) : file_(golden_folder() / "anima" / from_utf8(name)) {}
@@ -23,7 +27,8 @@ bool GoldenTensors::has(const std::string& key) const {
 }
 
 bool GoldenTensors::has_any(const std::string& prefix) const {
-  return std::ranges::any_of(file_.tensors(), [&](const io::TensorInfo& info) { return info.name.starts_with(prefix); });
+  return std::ranges::any_of(file_.tensors(),
+                             [&](const io::TensorInfo& info) { return info.name.starts_with(prefix); });
 }
 
 at::Tensor GoldenTensors::operator[](const std::string& key) const {
@@ -48,6 +53,15 @@ at::ScalarType dtype_of(const std::string& name) {
   if (name == "bf16" || name == "torch.bfloat16") return at::kBFloat16;
   if (name == "fp16" || name == "torch.float16") return at::kHalf;
   throw Error(ErrorKind::format, "unknown dtype " + name);
+}
+
+std::vector<config::KeyValue> literals(const std::vector<std::string>& words) {
+  config::Settings settings;
+  settings.set("optimizer_args", words, config::Source::command_line);
+  config::Findings findings;
+  std::vector<config::KeyValue> result = config::parse_literals(settings, "optimizer_args", findings);
+  if (!findings.all().empty()) throw Error(ErrorKind::format, findings.all().front().english());
+  return result;
 }
 
 }  // namespace lathe::testing

@@ -5,12 +5,14 @@
 #include <ATen/core/Tensor.h>
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/config/python_literal.h"
 #include "core/io/safetensors.h"
 
 namespace lathe::testing {
 
 // A file of golden_folder()/anima.
 nlohmann::json golden_json(const std::string& name);
+std::string golden_json_text(const std::string& name);
 
 class GoldenTensors {
  public:
@@ -28,5 +30,8 @@ class GoldenTensors {
 at::Tensor fp32(const nlohmann::json& numbers);
 // What the JSON files call fp32, bf16 or fp16.
 at::ScalarType dtype_of(const std::string& name);
+
+// key=value words as optimizer_args and lr_scheduler_args hold them.
+std::vector<config::KeyValue> literals(const std::vector<std::string>& words);
 
 }  // namespace lathe::testing
