@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/paths.h"
+#include "core/config/utf8.h"
 
 namespace lathe::config {
 
@@ -40,7 +41,7 @@ std::string Finding::english() const {
     if (line > 0) place += std::to_string(line) + ":";
     place += " ";
   }
-  return place + message.english();
+  return place + one_line(message.english(), std::string::npos);  // whatever a user's text holds
 }
 
 Finding& Findings::error(std::vector<std::string> fields, Message message) {
@@ -71,7 +72,7 @@ std::size_t Findings::count(Severity severity) const {
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
   constexpr std::size_t kLongestName = 100;  // nothing longer is a slip of the keyboard
   if (name.empty() || name.size() > kLongestName) return {};
-  std::size_t best = std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::size_t best = name.size() / 3 + 1;
   std::string nearest;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(name, candidate);

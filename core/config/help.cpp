@@ -95,6 +95,16 @@ std::string value_word(const Option& option) {
   return {};
 }
 
+// Values that do not work, those with one reason together.
+std::vector<std::pair<TextId, std::vector<std::string>>> values_by_reason(const Option& option) {
+  std::vector<std::pair<TextId, std::vector<std::string>>> groups;
+  for (const ValueState& value : option.values) {
+    if (groups.empty() || groups.back().first.id != value.reason.id) groups.push_back({value.reason, {}});
+    groups.back().second.emplace_back(value.value);
+  }
+  return groups;
+}
+
 std::string option_text(const Option& option) {
   std::vector<std::string> facts;
   if (!option.choices.empty())
@@ -108,8 +118,8 @@ std::string option_text(const Option& option) {
     const std::string why = message(option.reason, option.name).english();
     text += wrapped(message(option.state == OptionClass::no_effect ? kNoEffect : kUnavailable, why).english(), 6);
   }
-  for (const ValueState& value : option.values) {
-    const std::string why = message(value.reason, format("{}={}", option.name, value.value)).english();
+  for (const auto& [reason, values] : values_by_reason(option)) {
+    const std::string why = message(reason, format("{} {}", option.name, join(values, ", "))).english();
     text += wrapped(message(kUnavailable, why).english(), 6);
   }
   return text;

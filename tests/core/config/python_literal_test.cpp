@@ -153,6 +153,12 @@ void TestPythonLiteral::reportsArgumentsThatAreNone() {
   QCOMPARE(findings.count(Severity::warning), std::size_t{2});
   QCOMPARE(findings.all()[0].english(), std::string("optimizer_args: 'weight_decay' is not of the form key=value"));
 
+  Settings lines;
+  lines.set("optimizer_args", std::vector<std::string>{"a\nb"}, Source::command_line);
+  Findings one_line;
+  parse_literals(lines, "optimizer_args", one_line);
+  QCOMPARE(one_line.all().at(0).english(), std::string("optimizer_args: 'a\\x0ab' is not of the form key=value"));
+
   Settings other;
   other.set("optimizer_args", std::vector<std::string>{"eps=small"}, Source::command_line);
   Findings again;

@@ -178,6 +178,7 @@ void TestSchema::namesTheNearestOption() {
   QCOMPARE(nearest_name("netwrok_dim", option_names()), std::string("network_dim"));
   QCOMPARE(nearest_name("entirely_different_thing", option_names()), std::string());
   QCOMPARE(nearest_name("", option_names()), std::string());
+  QCOMPARE(nearest_name("q", {"x"}), std::string());  // more than a third of it
 }
 
 LATHE_TEST(TestSchema);
