@@ -1,6 +1,7 @@
 #include "core/config/python_literal.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <system_error>
 

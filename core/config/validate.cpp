@@ -1,6 +1,7 @@
 #include "core/config/validate.h"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "core/config/fixes.h"

@@ -152,6 +152,9 @@ constexpr TextId kAdafactorOnly =
     LATHE_TEXT("schedule.adafactor_only", "lr_scheduler {} belongs to optimizer_type Adafactor");
 constexpr TextId kNoRatio =
     LATHE_TEXT("schedule.no_ratio", "lr_scheduler cosine_with_min_lr needs lr_scheduler_min_lr_ratio");
+constexpr TextId kTwoRatios = LATHE_TEXT(
+    "schedule.two_ratios", "lr_scheduler_min_lr_ratio and lr_scheduler_args min_lr both name the lowest learning rate");
+constexpr TextId kScheduleValue = LATHE_TEXT("schedule.value", "lr_scheduler_args: {} must be {}, not {}");
 constexpr TextId kTinyRate =
     LATHE_TEXT("schedule.tiny_rate", "lr_scheduler polynomial ends at 1e-07: learning_rate must be larger");
 constexpr TextId kNoRules = LATHE_TEXT(
@@ -190,26 +193,54 @@ void check_schedule(const Settings& settings, const std::string& optimizer, Find
         .fixes.push_back(leave_out("lr_scheduler"));
   }
   if (own_class) return;
-  if (schedule == "cosine_with_min_lr" && !settings.is_set("lr_scheduler_min_lr_ratio")) {
-    findings.error({"lr_scheduler", "lr_scheduler_min_lr_ratio"}, message(kNoRatio))
-        .fixes.push_back(set_to("lr_scheduler_min_lr_ratio", "0.1"));
-  }
   if (schedule == "polynomial" && settings.real("learning_rate") <= 1e-7) {
     findings.error({"lr_scheduler", "learning_rate"}, message(kTinyRate));
+  }
+}
+
+// What each built-in schedule takes through lr_scheduler_args.
+struct ScheduleArgument {
+  std::string_view schedule, key;
+  bool is_number;
+};
+constexpr ScheduleArgument kScheduleArguments[] = {
+    {"cosine", "num_cycles", true},
+    {"polynomial", "lr_end", true},
+    {"cosine_with_min_lr", "min_lr", true},
+    {"warmup_stable_decay", "warmup_type", false},
+    {"warmup_stable_decay", "decay_type", false},
+    {"piecewise_constant", "step_rules", false},
+};
+
+void check_schedule_argument(const KeyValue& argument, const std::string& schedule, Findings& findings) {
+  const auto known = std::ranges::find_if(kScheduleArguments, [&](const ScheduleArgument& row) {
+    return row.schedule == schedule && row.key == argument.key;
+  });
+  if (known == std::end(kScheduleArguments)) {
+    findings.error({"lr_scheduler_args"}, message(kOtherArgument, argument.key, schedule));
+  } else if (known->is_number != argument.value.number().has_value()) {
+    findings.error({"lr_scheduler_args"}, message(kScheduleValue, argument.key,
+                                                  known->is_number ? "a number" : "text in quotes", argument.text));
   }
 }
 
 void check_schedule_arguments(const Settings& settings, Findings& findings) {
   const std::string schedule = settings.text("lr_scheduler");
   if (!settings.text("lr_scheduler_type").empty()) return;
-  bool rules = false;
+  std::set<std::string> given;
   for (const KeyValue& argument : parse_literals(settings, "lr_scheduler_args", findings)) {
-    const bool is_rules = argument.key == "step_rules" && schedule == "piecewise_constant";
-    if (is_rules) rules = true;
-    if (!is_rules) findings.error({"lr_scheduler_args"}, message(kOtherArgument, argument.key, schedule));
+    given.insert(argument.key);
+    check_schedule_argument(argument, schedule, findings);
   }
-  if (schedule == "piecewise_constant" && !rules)
+  const bool has_ratio = settings.is_set("lr_scheduler_min_lr_ratio");
+  if (schedule == "cosine_with_min_lr" && has_ratio == given.contains("min_lr")) {
+    Finding& finding =
+        findings.error({"lr_scheduler", "lr_scheduler_min_lr_ratio"}, message(has_ratio ? kTwoRatios : kNoRatio));
+    finding.fixes.push_back(has_ratio ? leave_out("lr_scheduler_args") : set_to("lr_scheduler_min_lr_ratio", "0.1"));
+  }
+  if (schedule == "piecewise_constant" && !given.contains("step_rules")) {
     findings.error({"lr_scheduler", "lr_scheduler_args"}, message(kNoRules));
+  }
 }
 
 void check_shares(const Settings& settings, Findings& findings) {
