@@ -210,7 +210,10 @@ std::int32_t row_buffers(const KernelSpec& kernel) {
 
 std::string emit_cpu(std::span<const KernelSpec> kernels, const std::vector<ir::Value>& values) {
   std::string source(cpu_prelude());
-  for (const KernelSpec& kernel : kernels) source += CpuEmitter(kernel, values).emit();
+  std::set<std::string> written;
+  for (const KernelSpec& kernel : kernels) {
+    if (written.insert(kernel.name).second) source += CpuEmitter(kernel, values).emit();
+  }
   return source;
 }
 

@@ -21,8 +21,8 @@ bool splits_row(const ir::KernelSpec& kernel);
 // Floats that one thread's row buffer needs for each element of the row: the number of expressions kept in it.
 std::int32_t row_buffers(const ir::KernelSpec& kernel);
 
-// One C++ source with every kernel, each an exported function of its name. Symbolic sizes are arguments, so a source
-// serves all sizes. `values`: the graph's, for element types.
+// One C++ source with every kernel, each an exported function of its name; kernels that share a name are written once.
+// Symbolic sizes are arguments, so a source serves all sizes. `values`: the graph's, for element types.
 std::string emit_cpu(std::span<const ir::KernelSpec> kernels, const std::vector<ir::Value>& values);
 
 }  // namespace lathe::codegen

@@ -188,7 +188,10 @@ CudaMapping mapping(const KernelSpec& kernel) {
 
 std::string emit_cuda(std::span<const KernelSpec> kernels, const std::vector<ir::Value>& values) {
   std::string source(cuda_prelude());
-  for (const KernelSpec& kernel : kernels) source += CudaEmitter(kernel, values).emit();
+  std::set<std::string> written;
+  for (const KernelSpec& kernel : kernels) {
+    if (written.insert(kernel.name).second) source += CudaEmitter(kernel, values).emit();
+  }
   return source;
 }
 

@@ -16,9 +16,10 @@ enum class CudaMapping {
 };
 CudaMapping mapping(const ir::KernelSpec& kernel);
 
-// One CUDA source with every kernel, each `extern "C" __global__` under its own name. Parameters: the inputs, the
-// outputs, then i64 for each symbol, then i64 outer count. Any grid size is right (kernels stride over what is left);
-// blocks are a multiple of 32 threads, at most 1024. No headers: NVRTC builds it for sm_75 and later.
+// One CUDA source with every kernel, each `extern "C" __global__` under its own name (kernels that share a name once).
+// Parameters: the inputs, the outputs, then i64 for each symbol, then i64 outer count. Any grid size is right (kernels
+// stride over what is left); blocks are a multiple of 32 threads, at most 1024. No headers: NVRTC builds it for sm_75
+// and later.
 std::string emit_cuda(std::span<const ir::KernelSpec> kernels, const std::vector<ir::Value>& values);
 
 }  // namespace lathe::codegen

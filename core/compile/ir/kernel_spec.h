@@ -97,7 +97,9 @@ struct Store {
 };
 
 struct KernelSpec {
-  std::string name;  // "layer_norm_mul_add_3": unique in its graph
+  // "k_mean_sub_mul_5f1c…": made of what the kernel computes, so kernels of one name have one code and differ in the
+  // values that they are called with alone.
+  std::string name;
   std::vector<Size> domain;
   std::vector<Expr> exprs;
   std::vector<Store> stores;

@@ -126,7 +126,7 @@ class CastFolder {
       rewriter_.replace(node);
       std::vector<ir::Operand> operands = cast.operands;
       operands[0] = ir::tensor_operand(source);
-      rewriter_.emit_as(result, cast.op, std::move(operands));
+      rewriter_.define(result, cast.op, std::move(operands));
       return changed_ = true;
     }
     if (is_result_[index(result)]) return false;  // it has memory of its own
@@ -143,7 +143,7 @@ class CastFolder {
       std::vector<ir::Operand> operands = view->operands;
       operands[0] = ir::tensor_operand(last);
       const ir::Value like = value(view->results[0]);
-      last = rewriter_.emit(view->op, std::move(operands), value(source).dtype, like.sizes, like.strides);
+      last = rewriter_.make(view->op, std::move(operands), value(source).dtype, like.sizes, like.strides);
     }
     return last;
   }
@@ -162,7 +162,7 @@ class CastFolder {
     const ir::Value like = value(source);
     std::vector<ir::Operand> operands = cast.operands;
     operands[0] = ir::tensor_operand(source);
-    const ValueId lifted = rewriter_.emit(cast.op, std::move(operands), value(result).dtype, like.sizes, like.strides);
+    const ValueId lifted = rewriter_.make(cast.op, std::move(operands), value(result).dtype, like.sizes, like.strides);
     replacement_[index(result)] = repeat(views, lifted);
     return changed_ = true;
   }

@@ -89,8 +89,8 @@ class Parts {
   ValueId define(ValueId target, std::string op, std::vector<ir::Operand> operands, DType dtype,
                  std::vector<Size> sizes, std::vector<Size> strides) {
     if (target < 0)
-      return rewriter_.emit(std::move(op), std::move(operands), dtype, std::move(sizes), std::move(strides));
-    rewriter_.emit_as(target, std::move(op), std::move(operands));
+      return rewriter_.make(std::move(op), std::move(operands), dtype, std::move(sizes), std::move(strides));
+    rewriter_.define(target, std::move(op), std::move(operands));
     return target;
   }
 

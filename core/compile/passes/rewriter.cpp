@@ -51,15 +51,15 @@ void Rewriter::replace(std::size_t old_node) {
   }
 }
 
-ir::ValueId Rewriter::emit(std::string op, std::vector<ir::Operand> operands, ir::DType dtype,
+ir::ValueId Rewriter::make(std::string op, std::vector<ir::Operand> operands, ir::DType dtype,
                            std::vector<ir::Size> sizes, std::vector<ir::Size> strides) {
   const auto id = static_cast<ir::ValueId>(graph_.values.size());
   graph_.values.push_back({dtype, device_, std::move(sizes), std::move(strides), ir::Origin::node, -1});
-  emit_as(id, std::move(op), std::move(operands));
+  define(id, std::move(op), std::move(operands));
   return id;
 }
 
-void Rewriter::emit_as(ir::ValueId result, std::string op, std::vector<ir::Operand> operands) {
+void Rewriter::define(ir::ValueId result, std::string op, std::vector<ir::Operand> operands) {
   ir::Node node;
   node.op = std::move(op);
   node.operands = std::move(operands);

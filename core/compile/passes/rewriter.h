@@ -21,12 +21,12 @@ class Rewriter {
   const std::vector<ir::Node>& old_nodes() const { return old_; }
   void keep(std::size_t old_node);
 
-  // Nodes that are emitted stand in the place of this one: of the same direction.
+  // Nodes that are made stand in the place of this one: of the same direction.
   void replace(std::size_t old_node);
-  ir::ValueId emit(std::string op, std::vector<ir::Operand> operands, ir::DType dtype, std::vector<ir::Size> sizes,
+  ir::ValueId make(std::string op, std::vector<ir::Operand> operands, ir::DType dtype, std::vector<ir::Size> sizes,
                    std::vector<ir::Size> strides);
   // Defines a value that exists: a result of the node that is replaced.
-  void emit_as(ir::ValueId result, std::string op, std::vector<ir::Operand> operands);
+  void define(ir::ValueId result, std::string op, std::vector<ir::Operand> operands);
 
   const ir::Value& value(ir::ValueId id) const { return graph_.values[static_cast<std::size_t>(id)]; }
 

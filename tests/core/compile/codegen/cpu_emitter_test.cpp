@@ -60,6 +60,7 @@ class TestCpuEmitter : public QObject {
   void runsAlongTheRow();
   void readsNothingWhereTheConditionIsFalse();
   void comparesInThePrecisionOfTheValues();
+  void writesKernelsOfOneNameOnce();
   void splitsARowOnlyWithoutReductions();
 
  private:
@@ -243,6 +244,12 @@ void TestCpuEmitter::comparesInThePrecisionOfTheValues() {
   std::vector<double> a = {1.0 + 1e-12, 2.0}, b = {1.0, 3.0}, out(2);
   kernels_.run(kernel, std::vector<Value>(3, value(DType::f64)), {a.data(), b.data(), out.data()}, {}, 1, 2);
   QCOMPARE(out, (std::vector<double>{1.0 + 1e-12, 3.0}));
+}
+
+void TestCpuEmitter::writesKernelsOfOneNameOnce() {
+  std::vector<KernelSpec> kernels(2, layer_norm(false));
+  const std::vector<Value> values(3, value(DType::f32));
+  QCOMPARE(codegen::emit_cpu(kernels, values), codegen::emit_cpu({kernels.data(), 1}, values));
 }
 
 void TestCpuEmitter::splitsARowOnlyWithoutReductions() {
