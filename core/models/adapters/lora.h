@@ -1,18 +1,21 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
 
 #include "core/models/common/linear.h"
 
 namespace lathe::models {
+
+class LoraAdapter;
+struct LoraBehaviour;
 
 // network_args of the reference's networks.lora_anima, parsed.
 struct LoraOptions {
@@ -48,18 +51,27 @@ class LoraNetwork {
  public:
   // Creates modules for the Linears that the options select and attaches them. down: U(±1/√in), up: zeros, drawn from
   // torch's CPU generator in the reference's order.
+  // `prefix` is lora_unet or lora_te. Patterns that are no regular expressions are logged and ignored, as there.
   LoraNetwork(std::vector<NamedLinear> linears, const std::string& prefix, const LoraOptions& options);
+  // The modules that a file holds, with its ranks and alphas (dim_from_weights); load() then fills them. Patterns do
+  // not apply. Error(checkpoint) names a module without alpha.
+  static std::unique_ptr<LoraNetwork> from_weights(std::vector<NamedLinear> linears, const std::string& prefix,
+                                                   const std::filesystem::path& path);
   ~LoraNetwork();  // detaches
+  LoraNetwork(const LoraNetwork&) = delete;
+  LoraNetwork& operator=(const LoraNetwork&) = delete;
 
   const std::vector<LoraModule>& modules() const { return modules_; }
   std::vector<at::Tensor> parameters() const;  // down, up of each module, in order
   std::vector<LoraGroup> groups(double learning_rate) const;
   // File keys with their tensors, in state order: alpha, lora_down.weight, lora_up.weight of each module.
   std::vector<std::pair<std::string, at::Tensor>> state() const;
-  // Loads weights by file key. Shape mismatches throw; missing and extra keys are returned as text lines.
+  // Loads weights by file key. Shape mismatches throw; missing and extra keys are returned as text lines. A loaded
+  // alpha is kept and written again but does not change the scale, as in the reference (spec 3.7).
   std::vector<std::string> load(const std::filesystem::path& path);
-  void set_training(bool training);  // dropouts act only while training
-  void to(at::ScalarType dtype);     // full_fp16, full_bf16
+  void set_training(bool training);        // dropouts act only while training, as after construction
+  void set_multiplier(double multiplier);  // strength when sampling; 1 after construction
+  void to(at::ScalarType dtype);           // full_fp16, full_bf16
   void to(at::Device device);
 
   // scale_weight_norms (spec 3.8): limits ‖up·down·scale‖ to `limit`, in place.
@@ -70,11 +82,31 @@ class LoraNetwork {
   NormReport limit_norms(double limit);
 
  private:
+  // One Linear to adapt. No alpha: that of the options.
+  struct Target {
+    NamedLinear linear;
+    std::string lora_name;
+    std::int64_t rank = 0;
+    std::optional<double> alpha;
+  };
+  LoraNetwork(const std::string& prefix, const LoraOptions& options, const std::vector<Target>& targets);
+  static std::vector<Target> select(std::vector<NamedLinear> linears, const std::string& prefix,
+                                    const LoraOptions& options);
+  void add(const Target& target);
+  // Gives every module new tensors and hands them to its adapter.
+  void replace_tensors(const std::function<at::Tensor(const at::Tensor&)>& make);
+
   std::vector<LoraModule> modules_;
-  struct Attached;
-  std::vector<std::shared_ptr<Attached>> attached_;
-  std::vector<NamedLinear> linears_;
+  std::vector<std::shared_ptr<LoraAdapter>> adapters_;  // one a module
+  std::vector<Linear*> linears_;                        // what each is attached to
+  std::string prefix_;
   LoraOptions options_;
+  std::shared_ptr<LoraBehaviour> behaviour_;
 };
+
+// Adds multiplier · up·down·scale of a file's modules to the base weights for good (base_weights): computed in fp32 on
+// the weight's device, rounded to its dtype. Returns the names in the file that no Linear answers to.
+std::vector<std::string> merge_lora(const std::vector<NamedLinear>& linears, const std::string& prefix,
+                                    const std::filesystem::path& path, double multiplier);
 
 }  // namespace lathe::models

@@ -46,4 +46,11 @@ class WeightTable {
   std::vector<Entry> entries_;
 };
 
+// A module's table within a model: the keys' prefix, and the class that adapters look for.
+struct WeightSection {
+  std::string prefix;  // "blocks.0."
+  std::string parent_class;
+  const WeightTable* table = nullptr;
+};
+
 }  // namespace lathe::models
