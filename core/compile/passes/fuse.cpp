@@ -157,8 +157,13 @@ void Scheduler::find_lifetimes() {
 }  // namespace
 
 ir::Program fuse(const ir::Graph& graph, std::span<const std::int32_t> nodes, const std::vector<ValueId>& outputs) {
-  FusionGroups groups(graph, nodes, outputs);
+  FusionGroups groups(graph, nodes, outputs, FusionGroups::Kernels::all);
   groups.merge();
+  return Scheduler(graph, nodes, outputs, groups).run();
+}
+
+ir::Program replay(const ir::Graph& graph, std::span<const std::int32_t> nodes, const std::vector<ValueId>& outputs) {
+  const FusionGroups groups(graph, nodes, outputs, FusionGroups::Kernels::none);
   return Scheduler(graph, nodes, outputs, groups).run();
 }
 

@@ -18,4 +18,8 @@ namespace lathe::passes {
 // instead of stored. What no kernel can compute stays a library call, with the reason in Program::not_fused.
 ir::Program fuse(const ir::Graph& graph, std::span<const std::int32_t> nodes, const std::vector<ir::ValueId>& outputs);
 
+// The same steps without kernels: every node that is no view stays a library call. What the backend `replay` runs.
+ir::Program replay(const ir::Graph& graph, std::span<const std::int32_t> nodes,
+                   const std::vector<ir::ValueId>& outputs);
+
 }  // namespace lathe::passes

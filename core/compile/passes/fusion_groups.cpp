@@ -26,14 +26,14 @@ bool reaches_memory_unchanged(const Node& node) {
 }  // namespace
 
 FusionGroups::FusionGroups(const ir::Graph& graph, std::span<const std::int32_t> nodes,
-                           const std::vector<ValueId>& outputs)
+                           const std::vector<ValueId>& outputs, Kernels kernels)
     : graph_(graph),
       nodes_(nodes.begin(), nodes.end()),
       outputs_(outputs),
       context_{graph, std::vector<std::int32_t>(graph.values.size(), -1), std::vector<bool>(graph.nodes.size(), false),
                ir::hints(graph)},
       role_(graph.nodes.size(), Role::library),
-      refused_(graph.nodes.size(), false) {
+      refused_(graph.nodes.size(), kernels == Kernels::none) {
   for (const std::int32_t node : nodes_) {
     for (const ValueId id : graph.nodes[at(node)].results) {
       if (id >= 0) context_.made_by[at(id)] = node;

@@ -15,7 +15,9 @@ namespace lathe::passes {
 // Which nodes of a program run together, before they are put in order.
 class FusionGroups {
  public:
-  FusionGroups(const ir::Graph& graph, std::span<const std::int32_t> nodes, const std::vector<ir::ValueId>& outputs);
+  enum class Kernels : std::uint8_t { all, none };
+  FusionGroups(const ir::Graph& graph, std::span<const std::int32_t> nodes, const std::vector<ir::ValueId>& outputs,
+               Kernels kernels);
 
   enum class Role : std::uint8_t { view, inlined, fused, library };
   struct Unit {

@@ -34,6 +34,7 @@ class Partitioner {
     }
     find_sides();
     find_wanted();
+    find_stored();
   }
 
   ir::Partition build(std::set<ValueId> saved) const;
@@ -60,6 +61,7 @@ class Partitioner {
 
   void find_sides();
   void find_wanted();
+  void find_stored();
   void connect(FlowNetwork& network, const std::vector<bool>& once, bool inputs_are_free) const;
   std::vector<std::int32_t> forward_nodes(const std::set<ValueId>& saved) const;
   void backward_nodes(const std::set<ValueId>& saved, ir::Partition& result) const;
@@ -70,6 +72,7 @@ class Partitioner {
   std::vector<bool> of_backward_;      // node: depends on an incoming gradient or was recorded in the backward
   std::vector<bool> live_backward_;    // node of the backward that a gradient needs
   std::vector<ValueId> wanted_;        // of the forward, inputs included, that the backward reads
+  std::vector<bool> stored_;           // value of the forward that lies in memory whether or not it is saved
 };
 
 // What depends on an incoming gradient, and what was recorded for gradients alone, runs in the backward.
@@ -108,6 +111,21 @@ void Partitioner::find_wanted() {
     if (!needed[id] || item.origin == ir::Origin::tangent) continue;
     if (made_by_[id] < 0 || !of_backward_[at(made_by_[id])]) wanted_.push_back(static_cast<ValueId>(id));
   }
+}
+
+// What a library call makes or reads, and what leaves the graph; others live inside a kernel unless they are saved.
+void Partitioner::find_stored() {
+  stored_.assign(graph_.values.size(), false);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[i];
+    const OpKind kind = ir::kind(node.op);
+    if (of_backward_[i] || (kind != OpKind::library && kind != OpKind::factory)) continue;
+    ir::for_each_read(node, [&](ValueId id) { stored_[at(shown(id))] = true; });
+    for (const ValueId id : node.results) {
+      if (id >= 0) stored_[at(id)] = true;
+    }
+  }
+  for (const ValueId id : graph_.outputs) stored_[at(shown(id))] = true;
 }
 
 // The value whose memory a view shows; itself for any other.
@@ -159,7 +177,9 @@ void Partitioner::connect(FlowNetwork& network, const std::vector<bool>& once, b
     std::int64_t capacity = 1;
     if (item.origin == ir::Origin::input && !inputs_are_free) capacity += bytes(static_cast<ValueId>(id));
     if (node >= 0) {
-      capacity = is_view(graph_.nodes[at(node)]) ? FlowNetwork::kUnlimited : 1 + bytes(static_cast<ValueId>(id));
+      // Saving what would not be stored otherwise costs a write as well: rather something as large that is.
+      const std::int64_t size = bytes(static_cast<ValueId>(id));
+      capacity = is_view(graph_.nodes[at(node)]) ? FlowNetwork::kUnlimited : 1 + size + (stored_[id] ? 0 : size / 8);
       if (once[at(node)]) network.add_edge(source, 2 * id, FlowNetwork::kUnlimited);
       ir::for_each_read(graph_.nodes[at(node)],
                         [&](ValueId read) { network.add_edge(2 * at(read) + 1, 2 * id, FlowNetwork::kUnlimited); });

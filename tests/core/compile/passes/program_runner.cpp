@@ -18,12 +18,39 @@ struct ProgramRunner::Tools {
 
 namespace {
 
-void run_kernel(const ir::KernelSpec& kernel, codegen::CpuKernel* function, Interpreter& values) {
+// Where the plan puts values.
+class Arena {
+ public:
+  Arena(const ir::MemoryPlan* plan, const Interpreter& values) : plan_(plan), values_(values) {
+    if (plan == nullptr) return;
+    const auto bytes = static_cast<std::size_t>(values.evaluate(plan->arena_bytes));
+    memory_ = std::make_shared<std::vector<std::byte>>(bytes, std::byte{0xff});
+  }
+
+  StridedArray allocate(ir::ValueId id) const {
+    StridedArray array = values_.allocate(id);
+    if (plan_ == nullptr) return array;
+    for (const ir::BufferPlan& buffer : plan_->buffers) {
+      if (buffer.value != id) continue;
+      const std::int64_t offset = (values_.evaluate(buffer.offset) + 63) / 64 * 64;
+      array.memory = memory_;
+      array.offset = offset / ir::byte_size(array.dtype);
+    }
+    return array;
+  }
+
+ private:
+  const ir::MemoryPlan* plan_;
+  const Interpreter& values_;
+  std::shared_ptr<std::vector<std::byte>> memory_;
+};
+
+void run_kernel(const ir::KernelSpec& kernel, codegen::CpuKernel* function, Interpreter& values, const Arena& arena) {
   std::vector<void*> pointers;
   std::vector<StridedArray> outputs;
   for (const ir::ValueId id : kernel.inputs) pointers.push_back(values.get(id).first());
   for (const ir::ValueId id : kernel.outputs) {
-    outputs.push_back(values.allocate(id));
+    outputs.push_back(arena.allocate(id));
     pointers.push_back(outputs.back().first());
   }
   const std::int64_t row = values.evaluate(kernel.domain.back());
@@ -54,7 +81,8 @@ bool ProgramRunner::usable() const {
   return tools_->compiler.has_value();
 }
 
-void ProgramRunner::run(const ir::Program& program, Interpreter& values) {
+void ProgramRunner::run(const ir::Program& program, Interpreter& values, const ir::MemoryPlan* plan) {
+  const Arena arena(plan, values);
   std::optional<toolchain::BuiltKernels> built;
   if (!program.kernels.empty()) {
     built = toolchain::build_on_host(codegen::emit_cpu(program.kernels, values.graph().values), *tools_->compiler,
@@ -64,7 +92,7 @@ void ProgramRunner::run(const ir::Program& program, Interpreter& values) {
   for (const ir::Step& step : program.steps) {
     if (step.kind == ir::Step::Kind::kernel) {
       const ir::KernelSpec& kernel = program.kernels.at(static_cast<std::size_t>(step.index));
-      run_kernel(kernel, built->library.function<codegen::CpuKernel>(kernel.name), values);
+      run_kernel(kernel, built->library.function<codegen::CpuKernel>(kernel.name), values, arena);
     } else {
       values.run(values.graph().nodes.at(static_cast<std::size_t>(step.index)));
     }

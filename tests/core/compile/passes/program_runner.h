@@ -17,8 +17,9 @@ class ProgramRunner {
   ~ProgramRunner();
   bool usable() const;  // whether there is a compiler
 
-  // Values that are read must be set in the interpreter; those that are made are set in it.
-  void run(const ir::Program& program, Interpreter& values);
+  // Values that are read must be set in the interpreter; those that are made are set in it. With a plan, what kernels
+  // make lies where the plan says, in one arena filled with NaN.
+  void run(const ir::Program& program, Interpreter& values, const ir::MemoryPlan* plan = nullptr);
   double build_seconds() const { return build_seconds_; }
 
  private:
