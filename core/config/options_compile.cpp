@@ -69,14 +69,11 @@ std::vector<Option> compile_options() {
               "onnxrt", "tensort", "ipex", "tvm"},
              "inductor"),
       flag(LATHE_TEXT("option.cuda_allow_tf32", "Lets 32-bit products round their factors to TF32 on the card."))
-          .not_yet(kLater)
           .later(),
       flag(LATHE_TEXT("option.cuda_cudnn_benchmark", "Lets cuDNN measure which of its algorithms is quickest."))
-          .not_yet(kLater)
           .later(),
       choice(LATHE_TEXT("option.float32_matmul_precision", "How exact 32-bit matrix products must be."),
              {"highest", "high", "medium"}, "highest")
-          .not_yet({"high", "medium"}, kLater)
           .ours(),
       flag(LATHE_TEXT("option.deterministic", "Allows only algorithms that give the same bits each time."))
           .not_yet(kLater)

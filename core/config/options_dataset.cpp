@@ -56,13 +56,15 @@ std::vector<Option> picture_options() {
              {"lanczos", "nearest", "bilinear", "linear", "bicubic", "cubic", "area", "box"}),
       flag(LATHE_TEXT("option.color_aug",
                       "Shifts hue and gamma of each image at random; latents cannot be cached "
-                      "then.")),
+                      "then."))
+          .not_yet(kLater),
       flag(LATHE_TEXT("option.flip_aug",
                       "Mirrors every second image at random; cached latents take twice the "
                       "space.")),
       text(LATHE_TEXT("option.face_crop_aug_range",
                       "Range \"low,high\" of the scale of a crop around a face whose "
-                      "place the file name gives.")),
+                      "place the file name gives."))
+          .not_yet(kLater),
       flag(LATHE_TEXT("option.random_crop",
                       "Crops at a random place instead of the centre; latents cannot be cached "
                       "then.")),
@@ -149,9 +151,9 @@ std::vector<Option> cache_options() {
           .ours(),
       real(LATHE_TEXT("option.coverage_threshold",
                       "Share of the images that must be used; below it the run ends with "
-                      "exit code 4."))
+                      "exit code 4."),
+           0.0)
           .between(0, 1)
-          .not_yet(kLater)
           .ours(),
       real(LATHE_TEXT("option.validation_split", "Share of the images held back to validate with."), 0.0)
           .not_yet(kLater),

@@ -29,10 +29,9 @@ std::vector<Option> saving_options() {
              "safetensors")
           .not_yet({"ckpt", "pt"}, kPickle),
       integer(LATHE_TEXT("option.save_retries",
-                         "Times that a failed save is tried again before another folder is "
-                         "used."))
+                         "Times that a failed save is tried again before the run ends."),
+              3)
           .at_least(0)
-          .not_yet(kLater)
           .ours(),
       flag(LATHE_TEXT("option.save_state", "Saves the state of the run with every adapter, to continue from."))
           .not_yet(kStateLater),

@@ -24,9 +24,9 @@ std::vector<Option> length_options() {
       flag(LATHE_TEXT("option.full_bf16", "Keeps the adapter itself in bf16 too; needs mixed_precision bf16.")),
       integer(LATHE_TEXT("option.max_nonfinite_steps",
                          "Steps with an infinite or undefined loss that are left out "
-                         "before the run is stopped."))
+                         "before the run is stopped."),
+              10)
           .at_least(0)
-          .not_yet(kLater)
           .ours(),
       folder(LATHE_TEXT("option.resume", "A state folder to continue from.")).not_yet(kNeedsResume),
       choice(LATHE_TEXT("option.resume_mode",

@@ -28,6 +28,9 @@ constexpr TextId kUselessSplit = LATHE_TEXT("data_clash.bad_split",
                                             "validation_split {} in the dataset file is outside "
                                             "0 to 1: nothing is held back");
 
+constexpr TextId kAugmentation =
+    LATHE_TEXT("data_clash.augmentation", "{} in the dataset file is not in this version yet; leave it out");
+
 // Where a subset asks for something that caching forbids.
 struct Forbidden {
   std::string key;
@@ -97,6 +100,21 @@ void check_splits(const Settings& settings, const DataConfig& data, Findings& fi
   }
 }
 
+void check_augmentations(const Settings& settings, const DataConfig& data, Findings& findings) {
+  bool colour = false, face = false;
+  for (const DatasetConfig& dataset : data.datasets) {
+    for (const SubsetConfig& subset : dataset.subsets) {
+      colour = colour || subset.color_aug;
+      face = face || subset.face_crop_aug_range.has_value();
+    }
+  }
+  // An option that asks for it was seen already.
+  if (colour && !settings.flag("color_aug")) findings.error({"color_aug"}, message(kAugmentation, "color_aug"));
+  if (face && !settings.is_set("face_crop_aug_range")) {
+    findings.error({"face_crop_aug_range"}, message(kAugmentation, "face_crop_aug_range"));
+  }
+}
+
 void check_masks(const Settings& settings, const DataConfig& data, Findings& findings) {
   const auto has_alpha = [](const DatasetConfig& dataset) {
     return std::ranges::any_of(dataset.subsets, &SubsetConfig::alpha_mask);
@@ -116,6 +134,7 @@ void check_data_clashes(const Settings& settings, const DataConfig& data, Findin
   check_cached(settings, data, "cache_text_encoder_outputs", forbidden_with_text(), kTextFixed, findings);
   check_masks(settings, data, findings);
   check_splits(settings, data, findings);
+  check_augmentations(settings, data, findings);
 }
 
 }  // namespace lathe::config

@@ -25,6 +25,9 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual EndStatus train(const Job& job, EventSink& events, Control& control) = 0;
+  // Graphics cards that this build and this machine can compute on.
+  virtual int card_count() = 0;
+
   // Latents and text outputs of the whole dataset, to disk.
   virtual void cache(const Job& job, EventSink& events, Control& control) = 0;
   // The prompts of sample_prompts with the adapter of network_weights (if given), into output_dir.

@@ -36,6 +36,7 @@ class Collect : public EventSink {
 class NoBackend : public Backend {
  public:
   EndStatus train(const Job&, EventSink&, Control&) override { return EndStatus::completed; }
+  int card_count() override { return 0; }
   void cache(const Job&, EventSink&, Control&) override {}
   void sample(const Job&, EventSink&, Control&) override {}
   void write_tiny_models(const std::filesystem::path&) override {}
