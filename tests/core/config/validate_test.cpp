@@ -180,7 +180,7 @@ void TestValidate::optionsWithoutEffectGetOneNote() {
 
 void TestValidate::cachedDataCannotChange() {
   SubsetConfig subset{.image_dir = "odd"};
-  subset.color_aug = true;
+  subset.random_crop = true;
   subset.shuffle_caption = true;
   subset.caption_tag_dropout_rate = 0.1;
   const Judged judged = judge(
@@ -188,7 +188,7 @@ void TestValidate::cachedDataCannotChange() {
   QCOMPARE(
       judged.said(Severity::error),
       (std::vector<std::string>{
-          "cached latents cannot be changed while training: color_aug needs cache_latents off (odd)",
+          "cached latents cannot be changed while training: random_crop needs cache_latents off (odd)",
           "cached text cannot be changed while training: shuffle_caption needs cache_text_encoder_outputs off (odd)",
           "cached text cannot be changed while training: caption_tag_dropout_rate needs cache_text_encoder_outputs "
           "off (odd)"}));
