@@ -140,7 +140,7 @@ void fill_texts(const RunContext& context, const std::vector<Item>& items, data:
   std::map<std::string, std::int64_t> reasons;
   std::vector<Item> stale;
   for (const Item& item : items) {
-    if (const auto why = cache.why_stale(*item.image)) {
+    if (const auto why = cache.why_stale(*item.image, subset_of(item).caption_dropout_rate)) {
       ++reasons[why->english()];
       stale.push_back(item);
     }
@@ -166,15 +166,19 @@ void fill_texts(const RunContext& context, const std::vector<Item>& items, data:
 Caches make_caches(const config::Settings& settings) {
   Caches caches;
   const bool skip = settings.flag("skip_cache_check");
+  const std::string precision = settings.text("mixed_precision");
   if (settings.flag("cache_latents") || settings.flag("cache_latents_to_disk")) {
-    caches.latents = std::make_unique<data::LatentCache>(
-        data::LatentCacheOptions{settings.flag("cache_latents_to_disk"), skip, settings.flag("recheck_cache"),
-                                 file_fingerprint(from_utf8(settings.text("vae")))});
+    const std::string made_by = format("{}, {}, no_half_vae {}", file_fingerprint(from_utf8(settings.text("vae"))),
+                                       precision, settings.flag("no_half_vae"));
+    caches.latents = std::make_unique<data::LatentCache>(data::LatentCacheOptions{
+        settings.flag("cache_latents_to_disk"), skip, settings.flag("recheck_cache"), made_by});
   }
   if (settings.flag("cache_text_encoder_outputs") || settings.flag("cache_text_encoder_outputs_to_disk")) {
+    const std::string made_by =
+        format("{}, {}, lengths {} and {}", file_fingerprint(from_utf8(settings.text("qwen3"))), precision,
+               settings.integer("qwen3_max_token_length"), settings.integer("t5_max_token_length"));
     caches.texts = std::make_unique<data::TextCache>(
-        data::TextCacheOptions{settings.flag("cache_text_encoder_outputs_to_disk"), skip,
-                               file_fingerprint(from_utf8(settings.text("qwen3")))});
+        data::TextCacheOptions{settings.flag("cache_text_encoder_outputs_to_disk"), skip, made_by});
   }
   return caches;
 }
