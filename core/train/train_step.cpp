@@ -21,7 +21,8 @@ void drop_caption(StepBatch& batch, std::int64_t index) {
 
 StepDraws draw_step(const TimestepOptions& options, const at::Tensor& latents) {
   StepDraws draws;
-  draws.noise = at::randn_like(latents);
+  // Not randn_like: that would follow the memory layout, which differs between cached and just encoded latents.
+  draws.noise = at::randn(latents.sizes(), latents.options());
   draws.sigma = draw_sigma(options, latents.size(0), latents.device());
   draws.perturbation = draw_perturbation(options, latents);
   return draws;
