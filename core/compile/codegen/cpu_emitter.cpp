@@ -1,6 +1,7 @@
 #include "core/compile/codegen/cpu_emitter.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/base/error.h"
@@ -110,7 +111,7 @@ class CpuEmitter final : public Emitter {
       if (varies(id) || is_reduction(expr.op) || expr.sweep < sweep) continue;
       line(format("const {} e{} = {};", variable_type(expr.dtype), id, rounded(id, value_text(id, "0"))));
     }
-    if (reduces || loops) emit_loop(sweep, needed, reduces, runs);
+    if (reduces || loops) emit_loops(sweep, needed, reduces, runs);
     if (reduces) combine(sweep, needed);
     for (std::size_t i = 0; i < kernel_.stores.size(); ++i) {
       const ir::Store& store = kernel_.stores[i];
@@ -119,35 +120,101 @@ class CpuEmitter final : public Emitter {
     }
   }
 
-  void emit_loop(std::int32_t sweep, const std::set<std::int32_t>& needed, bool reduces, bool runs) {
+  void emit_loops(std::int32_t sweep, const std::set<std::int32_t>& needed, bool reduces, bool runs) {
+    form_ = runs ? LoopForm::in_order : LoopForm::vector;
+    std::vector<std::string> sums;
     for (const std::int32_t id : needed) {
       const Expr& expr = expr_at(id);
       if (!is_reduction(expr.op) || expr.sweep != sweep) continue;
-      const std::string start = expr.op == ExprOp::reduce_sum ? "0" : "-__builtin_inff()";
-      line(format("{} acc{}[{}]; for (int l = 0; l < {}; ++l) acc{}[l] = {};", variable_type(expr.dtype), id, kLanes,
-                  kLanes, id, start));
+      if (expr.op == ExprOp::reduce_max && !runs) form_ = LoopForm::lanes;
+      sums.push_back("acc" + std::to_string(id));
     }
+    for (const std::int32_t id : needed) declare_accumulator(id, sweep);
     line("{");  // running sums start anew in each sweep that computes them
     for (const std::int32_t id : needed) {
       if (expr_at(id).op == ExprOp::cumulative_sum)
         line(format("{} run{} = 0; (void)run{};", variable_type(expr_at(id).dtype), id, id));
     }
-    if (reduces && !runs) {
-      line("{ i64 i = r0;");
-      line(format("for (; i + {} <= r1; i += {}) {{ for (int l = 0; l < {}; ++l) {{ const i64 j = i + l;", kLanes,
+    const std::vector<std::int64_t> cuts = find_cuts(needed);
+    for (std::size_t i = 0; i <= cuts.size(); ++i) {
+      part_begin_ = i == 0 ? 0 : cuts[i - 1];
+      line(i == 0 ? "{ const i64 a = r0;"
+                  : format("{{ const i64 a = r0 > {}ll ? r0 : {}ll;", cuts[i - 1], cuts[i - 1]));
+      line(i == cuts.size() ? "const i64 b = r1;" : format("const i64 b = r1 < {}ll ? r1 : {}ll;", cuts[i], cuts[i]));
+      emit_loop(sweep, needed, reduces ? format("LATHE_SUMS({})", join(sums, ", ")) : "LATHE_INDEPENDENT");
+      line("}");
+    }
+    part_begin_ = std::nullopt;
+    line("}");
+  }
+
+  void declare_accumulator(std::int32_t id, std::int32_t sweep) {
+    const Expr& expr = expr_at(id);
+    if (!is_reduction(expr.op) || expr.sweep != sweep) return;
+    const std::string start = expr.op == ExprOp::reduce_sum ? "0" : "-__builtin_inff()";
+    const std::string type = variable_type(expr.dtype);
+    line(form_ == LoopForm::lanes
+             ? format("{} acc{}[{}]; for (int l = 0; l < {}; ++l) acc{}[l] = {};", type, id, kLanes, kLanes, id, start)
+             : format("{} acc{} = {};", type, id, start));
+  }
+
+  // The row from a to b. `freedom`: what the compiler may assume of a loop over single elements.
+  void emit_loop(std::int32_t sweep, const std::set<std::int32_t>& needed, const std::string& freedom) {
+    if (form_ == LoopForm::lanes) {
+      line("i64 i = a;");
+      line(format("for (; i + {} <= b; i += {}) {{ for (int l = 0; l < {}; ++l) {{ const i64 j = i + l;", kLanes,
                   kLanes, kLanes));
       body(sweep, needed);
       line("} }");
-      line("for (int l = 0; i < r1; ++i, ++l) { const i64 j = i;");
-      body(sweep, needed);
-      line("} }");
-    } else {
-      if (!runs) line("#if defined(__GNUC__) && !defined(__clang__)\n#pragma GCC ivdep\n#endif");
-      line("for (i64 j = r0; j < r1; ++j) { const int l = 0; (void)l;");
+      line("for (int l = 0; i < b; ++i, ++l) { const i64 j = i;");
       body(sweep, needed);
       line("}");
+      return;
     }
+    if (form_ == LoopForm::vector) line(freedom);
+    line("for (i64 j = a; j < b; ++j) {");
+    body(sweep, needed);
     line("}");
+  }
+
+  // --- conditions on the place in the row ---------------------------------------------------------------------------
+
+  // Where a comparison of the place in the row with a number changes: j < 4 and j + 2 >= 6 both at 4.
+  std::optional<std::int64_t> change_of(std::int32_t id) const {
+    const Expr& expr = expr_at(id);
+    if (expr.op != ExprOp::less && expr.op != ExprOp::greater_equal) return std::nullopt;
+    const Expr& bound = expr_at(expr.arguments[1]);
+    std::int32_t place = expr.arguments[0];
+    double offset = 0;
+    if (expr_at(place).op == ExprOp::add) {
+      const Expr& first = expr_at(expr_at(place).arguments[0]);
+      if (first.op != ExprOp::constant) return std::nullopt;
+      offset = first.number;
+      place = expr_at(place).arguments[1];
+    }
+    const bool along_row = expr_at(place).op == ExprOp::index && expr_at(place).dim == row_;
+    if (!along_row || bound.op != ExprOp::constant) return std::nullopt;
+    return static_cast<std::int64_t>(bound.number - offset);
+  }
+
+  // Places at which the loop is cut, so that in each part such conditions have one value and nothing is tested an
+  // element. Many cuts would be many loops: then the conditions are tested.
+  std::vector<std::int64_t> find_cuts(const std::set<std::int32_t>& needed) {
+    constexpr std::size_t kMostCuts = 3;
+    std::set<std::int64_t> cuts;
+    for (const std::int32_t id : needed) {
+      const auto change = change_of(id);
+      if (change && *change > 0) cuts.insert(*change);
+    }
+    cuts_ = cuts.size() <= kMostCuts;
+    return cuts_ ? std::vector<std::int64_t>(cuts.begin(), cuts.end()) : std::vector<std::int64_t>{};
+  }
+
+  std::string element_text(std::int32_t id) const {
+    const auto change = change_of(id);
+    if (!change || !cuts_ || !part_begin_) return rounded(id, value_text(id, "j"));
+    const bool below = *part_begin_ < *change;
+    return below == (expr_at(id).op == ExprOp::less) ? "1" : "0";
   }
 
   void body(std::int32_t sweep, const std::set<std::int32_t>& needed) {
@@ -156,8 +223,9 @@ class CpuEmitter final : public Emitter {
       if (is_reduction(expr.op)) {
         if (expr.sweep != sweep) continue;
         const std::string value = name(expr.arguments[0]);
-        line(expr.op == ExprOp::reduce_sum ? format("acc{}[l] += {};", id, value)
-                                           : format("acc{}[l] = m_max(acc{}[l], {});", id, id, value));
+        const std::string sum = format(form_ == LoopForm::lanes ? "acc{}[l]" : "acc{}", id);
+        line(expr.op == ExprOp::reduce_sum ? format("{} += {};", sum, value)
+                                           : format("{} = m_max({}, {});", sum, sum, value));
         continue;
       }
       if (!varies(id)) continue;
@@ -165,7 +233,7 @@ class CpuEmitter final : public Emitter {
         line(format("const float e{} = kept[{}*n + j];", id, buffer_index(id)));
         continue;
       }
-      line(format("const {} e{} = {};", variable_type(expr.dtype), id, rounded(id, value_text(id, "j"))));
+      line(format("const {} e{} = {}; (void)e{};", variable_type(expr.dtype), id, element_text(id), id));
       if (expr.keep_in_row_buffer && expr.sweep == sweep) line(format("kept[{}*n + j] = e{};", buffer_index(id), id));
     }
     for (std::size_t i = 0; i < kernel_.stores.size(); ++i) {
@@ -179,6 +247,10 @@ class CpuEmitter final : public Emitter {
     for (const std::int32_t id : needed) {
       const Expr& expr = expr_at(id);
       if (!is_reduction(expr.op) || expr.sweep != sweep) continue;
+      if (form_ != LoopForm::lanes) {
+        line(format("const {} e{} = {};", variable_type(expr.dtype), id, rounded(id, format("acc{}", id))));
+        continue;
+      }
       const std::string step = expr.op == ExprOp::reduce_sum
                                    ? format("acc{}[l] += acc{}[l + w];", id, id)
                                    : format("acc{}[l] = m_max(acc{}[l], acc{}[l + w]);", id, id, id);
@@ -192,6 +264,12 @@ class CpuEmitter final : public Emitter {
     for (std::int32_t before = 0; before < id; ++before) index += expr_at(before).keep_in_row_buffer ? 1 : 0;
     return index;
   }
+
+  // How a loop over the row is written: one element after another with leave to take many at once and sum in any
+  // order; so many lanes side by side, for the largest element, which has no such leave that keeps NaN; in order.
+  enum class LoopForm { vector, lanes, in_order } form_ = LoopForm::vector;
+  std::optional<std::int64_t> part_begin_;  // of the row, while a part of it is written
+  bool cuts_ = false;                       // whether the row is cut where conditions change
 };
 
 }  // namespace

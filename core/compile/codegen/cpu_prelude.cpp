@@ -15,12 +15,17 @@ typedef unsigned char u8;
 static inline float bits_to_float(u32 b) { float f; memcpy(&f, &b, 4); return f; }
 static inline u32 float_to_bits(float f) { u32 b; memcpy(&b, &f, 4); return b; }
 #define LATHE_M(name) name
+#define LATHE_INDEPENDENT __pragma(loop(ivdep))
+#define LATHE_SUMS(...)
 #else
 #define LATHE_EXPORT extern "C" __attribute__((visibility("default")))
 #define LATHE_RESTRICT __restrict__
 static inline float bits_to_float(u32 b) { float f; __builtin_memcpy(&f, &b, 4); return f; }
 static inline u32 float_to_bits(float f) { u32 b; __builtin_memcpy(&b, &f, 4); return b; }
 #define LATHE_M(name) __builtin_##name
+#define LATHE_PRAGMA(text) _Pragma(#text)
+#define LATHE_INDEPENDENT LATHE_PRAGMA(omp simd)
+#define LATHE_SUMS(...) LATHE_PRAGMA(omp simd reduction(+ : __VA_ARGS__))
 typedef _Float16 f16;
 static inline float f16_load(f16 v) { return (float)v; }
 static inline f16 f16_store(float v) { return (f16)v; }

@@ -129,6 +129,41 @@ bool merge_with_next(KernelSpec& kernel, std::size_t dim) {
   return true;
 }
 
+// Moves what changes along the row from the first sweep that could compute it to the first that reads it: nothing is
+// computed, let alone kept, before it is of use. What is stored stays, and so do sums.
+void delay(KernelSpec& kernel, const std::vector<bool>& varies) {
+  std::vector<std::int32_t> first_reader(kernel.exprs.size(), INT32_MAX);
+  for (const ir::Store& store : kernel.stores) first_reader[at(store.expr)] = kernel.exprs[at(store.expr)].sweep;
+  for (std::size_t i = kernel.exprs.size(); i-- > 0;) {
+    Expr& expr = kernel.exprs[i];
+    const bool moves = varies[i] && !is_reduction(expr.op) && first_reader[i] != INT32_MAX;
+    if (moves) expr.sweep = std::max(expr.sweep, first_reader[i]);
+    for (const std::int32_t argument : expr.arguments)
+      first_reader[at(argument)] = std::min(first_reader[at(argument)], expr.sweep);
+  }
+}
+
+void choose_kept(KernelSpec& kernel, const std::vector<bool>& varies) {
+  std::vector<std::int32_t> last_reader(kernel.exprs.size(), 0);
+  for (const Expr& expr : kernel.exprs) {
+    for (const std::int32_t argument : expr.arguments)
+      last_reader[at(argument)] = std::max(last_reader[at(argument)], expr.sweep);
+  }
+  // From the first: whether an argument is kept changes what those that read it cost.
+  std::vector<double> again(kernel.exprs.size(), 0.0);
+  for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
+    Expr& expr = kernel.exprs[i];
+    if (!varies[i] || is_reduction(expr.op)) continue;
+    again[i] = cost_of(expr);
+    for (const std::int32_t argument : expr.arguments) {
+      const Expr& needed = kernel.exprs[at(argument)];
+      again[i] += needed.keep_in_row_buffer ? 1.0 : again[at(argument)];
+    }
+    const bool single = expr.dtype == DType::f32 || expr.dtype == DType::bf16 || expr.dtype == DType::f16;
+    expr.keep_in_row_buffer = single && last_reader[i] > expr.sweep && again[i] > kWorthKeeping;
+  }
+}
+
 void add_symbols(const Size& size, std::set<ir::SymbolId>& symbols) {
   for (const Size::Term& term : size.terms()) symbols.insert(term.factors.begin(), term.factors.end());
 }
@@ -170,24 +205,8 @@ void assign_sweeps(KernelSpec& kernel) {
     }
     kernel.sweeps = std::max(kernel.sweeps, expr.sweep + 1);
   }
-  // From the first: whether an argument is kept changes what those that read it cost.
-  std::vector<double> again(kernel.exprs.size(), 0.0);
-  std::vector<std::int32_t> last_reader(kernel.exprs.size(), 0);
-  for (const Expr& expr : kernel.exprs) {
-    for (const std::int32_t argument : expr.arguments)
-      last_reader[at(argument)] = std::max(last_reader[at(argument)], expr.sweep);
-  }
-  for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {
-    Expr& expr = kernel.exprs[i];
-    if (!varies[i] || is_reduction(expr.op)) continue;
-    again[i] = cost_of(expr);
-    for (const std::int32_t argument : expr.arguments) {
-      const Expr& needed = kernel.exprs[at(argument)];
-      again[i] += needed.keep_in_row_buffer ? 1.0 : again[at(argument)];
-    }
-    const bool single = expr.dtype == DType::f32 || expr.dtype == DType::bf16 || expr.dtype == DType::f16;
-    expr.keep_in_row_buffer = single && last_reader[i] > expr.sweep && again[i] > kWorthKeeping;
-  }
+  delay(kernel, varies);
+  choose_kept(kernel, varies);
 }
 
 void collect_arguments(KernelSpec& kernel) {
