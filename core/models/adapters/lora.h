@@ -50,8 +50,8 @@ struct LoraGroup {
 class LoraNetwork {
  public:
   // Creates modules for the Linears that the options select and attaches them. down: U(±1/√in), up: zeros, drawn from
-  // torch's CPU generator in the reference's order.
-  // `prefix` is lora_unet or lora_te. Patterns that are no regular expressions are logged and ignored, as there.
+  // torch's CPU generator in the reference's order. `prefix` is lora_unet or lora_te. Patterns that are no regular
+  // expressions are logged and ignored, as there. The Linears must outlive the network.
   LoraNetwork(std::vector<NamedLinear> linears, const std::string& prefix, const LoraOptions& options);
   // The modules that a file holds, with its ranks and alphas (dim_from_weights); load() then fills them. Patterns do
   // not apply. Error(checkpoint) names a module without alpha.

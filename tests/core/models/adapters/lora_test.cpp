@@ -1,19 +1,14 @@
 #include "core/models/adapters/lora.h"
 
 #include <ATen/ATen.h>
-#include <ATen/core/grad_mode.h>
 
-#include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/models/block.h"
-#include "core/models/common/state_dict.h"
-#include "core/models/common/tensor_file.h"
-#include "tests/support/temporary_folder.h"
+#include "tests/core/models/adapters/lora_fixture.h"
 #include "tests/support/tensor_check.h"
 #include "tests/support/test_main.h"
 
 using namespace lathe::models;
-using lathe::testing::relative_difference;
+using namespace lathe::testing;
 
 class TestLora : public QObject {
   Q_OBJECT
@@ -32,56 +27,9 @@ class TestLora : public QObject {
   void aRateOfZeroLeavesAGroupOut();
   void theTextEncodersGroupsHaveItsNameAndRatio();
   void keepsAnIntegerAlphaAnInteger();
-  void loadsWhatItSavedAndSaysWhatDoesNotFit();
-  void aLoadedAlphaIsKeptButLeavesTheScale();
-  void takesRanksAndAlphasFromAFile();
-  void mergingGivesTheAdaptersResult();
   void limitsTheNormOfEachModule();
   void detachesWhenItGoes();
 };
-
-namespace {
-
-// A few Linears of a transformer, with their names.
-struct Model {
-  Linear up{.weight = at::randn({5, 6})}, down{.weight = at::randn({6, 5})}, embedder{.weight = at::randn({6, 6})},
-      adapter{.weight = at::randn({4, 4})};
-
-  std::vector<NamedLinear> linears() {
-    return {{"x_embedder.proj.1", "PatchEmbed", &embedder},
-            {"llm_adapter.blocks.0.mlp.0", "LLMAdapterTransformerBlock", &adapter},
-            {"blocks.0.mlp.layer1", "Block", &up},
-            {"blocks.1.mlp.layer2", "Block", &down},
-            {"llm_adapter.out_proj", "LLMAdapter", &adapter}};
-  }
-};
-
-LoraOptions ranks_of(std::int64_t rank, double alpha) {
-  return {.rank = rank, .alpha = alpha, .alpha_is_integer = false};
-}
-
-// Adapter weights that do something.
-void randomise(const LoraNetwork& lora) {
-  const at::NoGradGuard no_grad;
-  for (const at::Tensor& parameter : lora.parameters()) parameter.normal_(0.0, 0.5);
-}
-
-std::vector<std::string> names_of(const LoraNetwork& lora) {
-  std::vector<std::string> names;
-  for (const LoraModule& module : lora.modules()) names.push_back(module.original_name);
-  return names;
-}
-
-QString error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const lathe::Error& error) {
-    return QString::fromUtf8(error.what());
-  }
-  return {};
-}
-
-}  // namespace
 
 void TestLora::startsWithTheReferencesDraws() {
   // What torch.nn.Linear(6, 2), Linear(2, 5), kaiming_uniform_ and the same for 5 → 6 give after manual_seed(7).
@@ -89,7 +37,7 @@ void TestLora::startsWithTheReferencesDraws() {
                                     0.0761229619383812f,  0.31002718210220337f, 0.10499256104230881f};
   const std::vector<float> second = {0.04923636466264725f, 0.12170306593179703f, -0.3505365252494812f,
                                      -0.15162299573421478f, 0.017510011792182922f};
-  Model model;
+  LoraFixture model;
   at::manual_seed(7);
   const LoraNetwork lora(model.linears(), "lora_unet", ranks_of(2, 1.0));
   QCOMPARE(names_of(lora), (std::vector<std::string>{"blocks.0.mlp.layer1", "blocks.1.mlp.layer2"}));
@@ -100,7 +48,7 @@ void TestLora::startsWithTheReferencesDraws() {
 }
 
 void TestLora::addsUpTimesDownTimesStrengthTimesScale() {
-  Model model;
+  LoraFixture model;
   LoraNetwork lora(model.linears(), "lora_unet", ranks_of(3, 1.5));
   randomise(lora);
   const LoraModule& module = lora.modules()[0];
@@ -116,7 +64,7 @@ void TestLora::addsUpTimesDownTimesStrengthTimesScale() {
 
 void TestLora::multipliesByStrengthBeforeScale() {
   // In bf16 the order and the two roundings show.
-  Model model;
+  LoraFixture model;
   model.up.weight = at::zeros({5, 6}, at::kBFloat16);
   LoraNetwork lora(model.linears(), "lora_unet", ranks_of(3, 1.0));
   randomise(lora);
@@ -130,7 +78,7 @@ void TestLora::multipliesByStrengthBeforeScale() {
 }
 
 void TestLora::neuronDropoutActsOnTheRanks() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 4.0);
   options.dropout = 0.5;
   LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -152,7 +100,7 @@ void TestLora::rankDropoutMasksASampleOnEveryAxis_data() {
 
 void TestLora::rankDropoutMasksASampleOnEveryAxis() {
   QFETCH(std::vector<std::int64_t>, shape);
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 2.0);
   options.rank_dropout = 0.25;
   LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -172,7 +120,7 @@ void TestLora::rankDropoutMasksASampleOnEveryAxis() {
 }
 
 void TestLora::moduleDropoutLeavesTheBaseAlone() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 4.0);
   options.module_dropout = 0.5;
   LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -187,7 +135,7 @@ void TestLora::moduleDropoutLeavesTheBaseAlone() {
 }
 
 void TestLora::dropoutsRestOutsideTraining() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 4.0);
   options.dropout = options.rank_dropout = options.module_dropout = 0.9;
   LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -201,7 +149,7 @@ void TestLora::dropoutsRestOutsideTraining() {
 }
 
 void TestLora::selectsByClassAndPattern() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 1.0);
   options.train_llm_adapter = true;
   options.exclude_patterns = {R"(blocks\.\d+\.mlp.*)"};
@@ -218,7 +166,7 @@ void TestLora::selectsByClassAndPattern() {
 void TestLora::aPatternThatIsNoExpressionIsLoggedAndIgnored() {
   std::vector<std::string> logged;
   lathe::log::set_listener([&](lathe::log::Level, const std::string& text) { logged.push_back(text); });
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 1.0);
   options.exclude_patterns = {"(", ".*layer1"};
   const LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -229,7 +177,7 @@ void TestLora::aPatternThatIsNoExpressionIsLoggedAndIgnored() {
 }
 
 void TestLora::groupsByPatternAndPlus() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 1.0);
   options.train_llm_adapter = true;
   options.lr_by_pattern = {{"nothing", 1.0}, {".*layer2", 1e-3}};
@@ -252,7 +200,7 @@ void TestLora::groupsByPatternAndPlus() {
 }
 
 void TestLora::aRateOfZeroLeavesAGroupOut() {
-  Model model;
+  LoraFixture model;
   LoraOptions options = ranks_of(4, 1.0);
   options.lr_by_pattern = {{".*layer2", 0.0}};
   const LoraNetwork lora(model.linears(), "lora_unet", options);
@@ -275,7 +223,7 @@ void TestLora::theTextEncodersGroupsHaveItsNameAndRatio() {
 }
 
 void TestLora::keepsAnIntegerAlphaAnInteger() {
-  Model model;
+  LoraFixture model;
   const auto alpha = [&](const LoraOptions& options) {
     LoraNetwork lora(model.linears(), "lora_unet", options);
     lora.to(at::kHalf);
@@ -289,100 +237,8 @@ void TestLora::keepsAnIntegerAlphaAnInteger() {
   QCOMPARE(fallback.item<std::int64_t>(), std::int64_t{4});
 }
 
-void TestLora::loadsWhatItSavedAndSaysWhatDoesNotFit() {
-  const lathe::testing::TemporaryFolder folder;
-  const auto path = folder.path() / "lora.safetensors";
-  Model model;
-  NamedTensors saved;
-  {
-    LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
-    randomise(lora);
-    saved = lora.state();
-  }
-  write_tensors(path, saved, {});
-  {
-    LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
-    const std::vector<at::Tensor> before = lora.parameters();
-    QVERIFY(lora.load(path).empty());
-    for (std::size_t i = 0; i < saved.size(); ++i) QVERIFY(at::equal(lora.state()[i].second, saved[i].second));
-    for (std::size_t i = 0; i < before.size(); ++i) QVERIFY(lora.parameters()[i].is_same(before[i]));
-  }
-  saved.erase(saved.begin());
-  saved.emplace_back("lora_unet_blocks_9_mlp_layer1.alpha", at::ones({}));
-  write_tensors(path, saved, {});
-  LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
-  QCOMPARE(lora.load(path), (std::vector<std::string>{"missing: lora_unet_blocks_0_mlp_layer1.alpha",
-                                                      "unexpected: lora_unet_blocks_9_mlp_layer1.alpha"}));
-  LoraNetwork other(model.linears(), "lora_unet", ranks_of(3, 2.0));
-  QVERIFY(error_of([&] { other.load(path); }).contains("has shape [4, 6], expected [3, 6]"));
-}
-
-void TestLora::aLoadedAlphaIsKeptButLeavesTheScale() {
-  const lathe::testing::TemporaryFolder folder;
-  const auto path = folder.path() / "lora.safetensors";
-  write_tensors(path, {{"lora_unet_blocks_0_mlp_layer1.alpha", at::full({1}, 8.0)}}, {});  // an old file's [1]
-  Model model;
-  LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
-  lora.load(path);
-  QCOMPARE(lora.modules()[0].scale, 0.5);
-  QCOMPARE(lora.modules()[0].alpha, 8.0);
-  QCOMPARE(lora.state()[0].second.item<float>(), 8.0f);
-  QCOMPARE(lora.modules()[1].alpha, 2.0);
-}
-
-void TestLora::takesRanksAndAlphasFromAFile() {
-  const lathe::testing::TemporaryFolder folder;
-  const auto path = folder.path() / "lora.safetensors";
-  Model model;
-  NamedTensors saved;
-  {
-    LoraOptions options = ranks_of(4, 2.0);
-    options.train_llm_adapter = true;
-    options.rank_by_pattern = {{".*layer2", 0}, {"llm_adapter.*", 3}};
-    LoraNetwork lora(model.linears(), "lora_unet", options);
-    randomise(lora);
-    saved = lora.state();
-  }
-  write_tensors(path, saved, {});
-  const auto lora = LoraNetwork::from_weights(model.linears(), "lora_unet", path);
-  QCOMPARE(names_of(*lora), (std::vector<std::string>{"llm_adapter.blocks.0.mlp.0", "blocks.0.mlp.layer1"}));
-  QCOMPARE(lora->modules()[0].rank, std::int64_t{3});
-  QCOMPARE(lora->modules()[0].scale, 2.0 / 3.0);
-  QCOMPARE(lora->state()[0].second.scalar_type(), at::kFloat);
-  QVERIFY(!at::equal(lora->modules()[0].up, saved[2].second));  // not filled yet
-  QVERIFY(lora->load(path).empty());
-  QVERIFY(at::equal(lora->modules()[0].up, saved[2].second));
-
-  saved.erase(saved.begin());
-  write_tensors(path, saved, {});
-  QVERIFY(error_of([&] { LoraNetwork::from_weights(model.linears(), "lora_unet", path); }).contains("has no alpha"));
-}
-
-void TestLora::mergingGivesTheAdaptersResult() {
-  const lathe::testing::TemporaryFolder folder;
-  const auto path = folder.path() / "lora.safetensors";
-  Model model;
-  const at::Tensor x = at::randn({3, 6}), before = model.up.weight;
-  at::Tensor expected;
-  {
-    LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
-    randomise(lora);
-    lora.set_multiplier(0.5);
-    expected = model.up(x);
-    NamedTensors saved = lora.state();
-    saved.emplace_back("lora_unet_other.lora_up.weight", at::ones({2, 2}));
-    write_tensors(path, saved, {});
-  }
-  QCOMPARE(merge_lora(model.linears(), "lora_unet", path, 0.5), std::vector<std::string>{"lora_unet_other"});
-  QVERIFY(!at::equal(model.up.weight, before));
-  LATHE_CLOSE(model.up(x), expected, 1e-6);
-
-  model.up.weight = at::randn({7, 6});
-  QVERIFY(error_of([&] { merge_lora(model.linears(), "lora_unet", path, 0.5); }).contains("shape [5, 6]"));
-}
-
 void TestLora::limitsTheNormOfEachModule() {
-  Model model;
+  LoraFixture model;
   LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
   const LoraModule &large = lora.modules()[0], &small = lora.modules()[1];
   {
@@ -403,7 +259,7 @@ void TestLora::limitsTheNormOfEachModule() {
 }
 
 void TestLora::detachesWhenItGoes() {
-  Model model;
+  LoraFixture model;
   {
     const LoraNetwork lora(model.linears(), "lora_unet", ranks_of(4, 2.0));
     QVERIFY(model.up.adapter != nullptr);

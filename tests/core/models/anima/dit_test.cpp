@@ -3,21 +3,20 @@
 #include <map>
 
 #include <ATen/ATen.h>
-#include <ATen/autocast_mode.h>
-#include <torch/csrc/autograd/autograd.h>
+#include <ATen/core/grad_mode.h>
 
 #include "core/base/error.h"
 #include "core/models/adapters/lora.h"
-#include "core/models/anima/dit_block.h"
-#include "core/models/anima/tiny.h"
 #include "core/models/common/state_dict.h"
+#include "core/models/common/tensor_file.h"
+#include "tests/core/models/anima/random_dit.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/tensor_check.h"
 #include "tests/support/test_main.h"
 
 using namespace lathe::models;
 using namespace lathe::models::anima;
-using lathe::testing::relative_difference;
+using namespace lathe::testing;
 
 class TestDit : public QObject {
   Q_OBJECT
@@ -34,10 +33,6 @@ class TestDit : public QObject {
   void paddingRowsOfTheContextAreNoMask();
   void contextGivenReadyIsTakenAsItIs();
   void aModelWithoutAdapterRunsOnReadyContext();
-  void bfloat16IsNearFloat_data();
-  void bfloat16IsNearFloat();
-  void halfKeepsTheResidualStreamInFloat();
-  void autocastIsLeftAsFound();
 
  private:
   std::unique_ptr<Dit> load(const DitOptions& options = {}) const { return Dit::load(path_, options); }
@@ -47,25 +42,6 @@ class TestDit : public QObject {
 };
 
 namespace {
-
-DitSizes small_sizes() {
-  DitSizes sizes = tiny_sizes(32);
-  sizes.adapter_vocabulary = 50;
-  return sizes;
-}
-
-DitInputs some_inputs(std::int64_t batch = 2, std::int64_t rows = 6, std::int64_t columns = 8) {
-  at::manual_seed(3);
-  at::Tensor t5_mask = at::ones({batch, 7}, at::kLong), text_mask = at::ones({batch, 5}, at::kLong);
-  t5_mask.slice(1, 5).zero_();
-  text_mask.slice(1, 4).zero_();
-  return {.x = at::randn({batch, 16, rows, columns}),
-          .timesteps = at::rand({batch}),
-          .text = at::randn({batch, 5, 32}),
-          .text_mask = text_mask,
-          .t5_ids = at::randint(0, 50, {batch, 7}, at::kLong),
-          .t5_mask = t5_mask};
-}
 
 StateDict without_prefix(const std::filesystem::path& path) {
   return StateDict::load(path, [](const std::string& key) { return key.substr(4); });
@@ -78,26 +54,6 @@ QString error_of(const std::function<void()>& action) {
     return QString::fromUtf8(error.what());
   }
   return {};
-}
-
-class CpuAutocast {
- public:
-  explicit CpuAutocast(at::ScalarType dtype) {
-    at::autocast::set_autocast_dtype(at::kCPU, dtype);
-    at::autocast::set_autocast_enabled(at::kCPU, true);
-  }
-  ~CpuAutocast() {
-    at::autocast::set_autocast_enabled(at::kCPU, false);
-    at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-    at::autocast::clear_cache();
-  }
-};
-
-DitInputs in(at::ScalarType dtype, DitInputs inputs) {
-  inputs.x = inputs.x.to(dtype);
-  inputs.timesteps = inputs.timesteps.to(dtype);
-  inputs.text = inputs.text.to(dtype);
-  return inputs;
 }
 
 }  // namespace
@@ -304,68 +260,6 @@ void TestDit::aModelWithoutAdapterRunsOnReadyContext() {
   inputs.text = whole->adapt_text(inputs);
   inputs.t5_ids = at::Tensor();
   QVERIFY(at::equal(model->forward(inputs), whole->forward(inputs)));
-}
-
-void TestDit::bfloat16IsNearFloat_data() {
-  QTest::addColumn<bool>("autocast");
-  QTest::newRow("weights in fp32, autocast") << true;
-  QTest::newRow("weights in bf16, autocast") << false;
-}
-
-void TestDit::bfloat16IsNearFloat() {
-  QFETCH(bool, autocast);
-  const auto wide = load(), narrow = load({.dtype = autocast ? at::kFloat : at::kBFloat16});
-  LoraNetwork lora(narrow->linears(), "lora_unet", {});
-  const DitInputs inputs = in(at::kBFloat16, some_inputs());
-  const at::Tensor expected = wide->forward(in(at::kFloat, inputs));
-  at::Tensor out;
-  {
-    const CpuAutocast on(at::kBFloat16);
-    out = narrow->forward(inputs);
-  }
-  QCOMPARE(out.scalar_type(), at::kBFloat16);
-  // bf16 keeps 8 bits; three blocks add up to a few per cent.
-  LATHE_CLOSE(out, expected, 0.05);
-  QVERIFY(relative_difference(out, expected) > 1e-4);  // it did run in bf16
-
-  for (const at::Tensor& gradient : torch::autograd::grad({out.to(at::kFloat).square().sum()}, lora.parameters())) {
-    QCOMPARE(gradient.scalar_type(), at::kFloat);
-    QVERIFY(gradient.isfinite().all().item<bool>());
-  }
-}
-
-void TestDit::halfKeepsTheResidualStreamInFloat() {
-  const auto wide = load(), half = load({.dtype = at::kHalf});
-  const DitInputs inputs = in(at::kHalf, some_inputs());
-  const at::NoGradGuard no_grad;
-  const at::Tensor expected = wide->forward(in(at::kFloat, inputs));
-  const CpuAutocast on(at::kHalf);
-  std::vector<at::ScalarType> entering, leaving;
-  const at::Tensor out = half->forward(inputs, [&](const Block& block, int, std::span<const at::Tensor> tensors) {
-    entering.push_back(tensors[DitBlock::kX].scalar_type());
-    Tensors outputs = block.forward(tensors);
-    leaving.push_back(outputs[0].scalar_type());
-    return outputs;
-  });
-  QCOMPARE(entering, (std::vector<at::ScalarType>{at::kHalf, at::kFloat, at::kFloat}));
-  QCOMPARE(leaving, (std::vector<at::ScalarType>{at::kFloat, at::kFloat, at::kFloat}));
-  QCOMPARE(out.scalar_type(), at::kHalf);
-  LATHE_CLOSE(out, expected, 0.01);  // fp16 keeps 11 bits
-
-  // A residual that fp16 cannot hold stays finite through every block.
-  const Tensors block = half->blocks()[0]->forward(std::vector<at::Tensor>{
-      at::full({1, 1, 2, 2, 64}, 7e4, at::kFloat), at::ones({1, 1, 64}, at::kHalf), at::ones({1, 1, 192}, at::kHalf),
-      at::ones({1, 3, 32}, at::kHalf), at::ones({4, 1, 16}), at::zeros({4, 1, 16})});
-  QVERIFY(block[0].isfinite().all().item<bool>());
-}
-
-void TestDit::autocastIsLeftAsFound() {
-  const auto half = load({.dtype = at::kHalf});
-  const at::NoGradGuard no_grad;
-  const CpuAutocast on(at::kHalf);
-  half->forward(in(at::kHalf, some_inputs()));
-  QVERIFY(at::autocast::is_autocast_enabled(at::kCPU));
-  QCOMPARE(at::autocast::get_autocast_dtype(at::kCPU), at::kHalf);
 }
 
 LATHE_TEST(TestDit);
