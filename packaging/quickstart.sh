@@ -54,12 +54,10 @@ configure() {  # with tests: ON or OFF
 }
 
 build() {  # target
-  local target=$1
-  if ! grep -q "^build $target:" "$BUILD/build.ninja"; then target=all; fi
   local jobs
   jobs=$(job_count)
   ADVICE="Fix what the compiler says; where it was killed, memory was short: LATHE_JOBS=1 needs about 2 GB."
-  step "Building ($jobs at a time)" build "$CMAKE" --build "$BUILD" -j "$jobs" --target "$target"
+  step "Building ($jobs at a time)" build "$CMAKE" --build "$BUILD" -j "$jobs" --target "$1"
 }
 
 prepare() {  # with tests: ON or OFF

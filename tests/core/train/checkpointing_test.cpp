@@ -1,7 +1,9 @@
 #include "core/train/checkpointing.h"
 
 #include <ATen/ATen.h>
+#include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <torch/csrc/autograd/function.h>
 
 #include "core/train/precision.h"
 #include "core/train/random_state.h"
