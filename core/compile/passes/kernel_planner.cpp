@@ -167,6 +167,8 @@ ExprId KernelPlanner::through_view(ValueId id, std::int32_t node, const IndexMap
 }
 
 ExprId KernelPlanner::load(ValueId id, const IndexMap& map, ExprId condition) {
+  // ATen takes numbers on the host beside tensors on a card; a kernel cannot follow such an address.
+  if (!(value(id).device == value(request_.stores.front()).device)) throw Refused{"operands on different devices"};
   Affine address;
   for (std::size_t dim = 0; dim < map.size(); ++dim) address = add_scaled(address, map[dim], value(id).strides[dim]);
   ir::Access access;

@@ -349,12 +349,23 @@ bool fits_integers(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// A number that varies with a size is read as an operand, never as one of the parameters after them.
+bool has_symbolic_parameter(const Node& node, std::string_view name) {
+  const bool all_operands = name == "clamp" || name == "where" || name == "masked_fill";
+  for (std::size_t i = 2; i < node.operands.size() && !all_operands; ++i) {
+    const auto size = ir::size_at(node, i);
+    if (size && !size->is_constant()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool can_lower(const ir::Graph& graph, const Node& node) {
   const std::string_view name = ir::plain_name(node.op);
   if (!rules().contains(name) || node.results.size() != 1 || node.results[0] < 0 || !ir::is_pure(node)) return false;
   const DType result = graph.values[static_cast<std::size_t>(node.results[0])].dtype;
+  if (has_symbolic_parameter(node, name)) return false;
   if (name.starts_with("bitwise_")) return result == DType::boolean;
   if (name == "div" && node.operands.size() > 2) return false;  // with a rounding mode
   if (name == "round" && node.operands.size() > 1 && ir::number_at(node, 1).value_or(0.0) != 0.0) return false;

@@ -61,6 +61,7 @@ class TestFuse : public QObject {
   void readsThroughViews();
   void keepsAProductBetweenApart();
   void leavesColumnSumsToTheLibrary();
+  void keepsDevicesApart();
   void ordersDrawsAsRecorded();
   void givesEqualKernelsOneName();
   void computesMovement_data();
@@ -169,6 +170,17 @@ output %2
   QCOMPARE(program.not_fused.size(), std::size_t{1});
   QCOMPARE(program.not_fused[0].node, 1);
   QVERIFY(QString::fromStdString(program.not_fused[0].reason).contains("last dimension"));
+}
+
+void TestFuse::keepsDevicesApart() {
+  const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1] @cuda:0
+input %1: f32[] strides []
+%2: f32[4] strides [1] @cuda:0 = aten::mul.Tensor(%0, %1)
+%3: f32[4] strides [1] @cuda:0 = aten::exp(%2)
+%4: f32[4] strides [1] = aten::_to_copy(%3, :f32, none, @cpu, none, false, none)
+output %4
+)");
+  QCOMPARE(steps(graph, fuse_all(graph)), QString("library mul.Tensor, kernel exp → %3, library _to_copy"));
 }
 
 void TestFuse::ordersDrawsAsRecorded() {

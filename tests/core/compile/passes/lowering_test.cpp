@@ -157,17 +157,20 @@ void TestLowering::computesEachOperator() {
 }
 
 void TestLowering::leavesOthersAlone() {
-  const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1]
+  const ir::Graph graph = ir::parse(R"(symbol s0: input_dim %0 dim 0 hint 4 min 2
+input %0: f32[s0] strides [1]
 input %1: i64[4] strides [1]
 %2: f32[4] strides [1] = aten::div.Tensor_mode(%0, %0, "floor")
 %3: f32[4] strides [1] = aten::bernoulli.p(%0, 0.5, none) draw 0
 %4: i64[4] strides [1] = aten::bitwise_and.Tensor(%1, %1)
 %5: i64[4] strides [1] = aten::add.Tensor(%1, %1, 1)
+%6: f32[s0] strides [1] = aten::add.Tensor(%0, %0, s0)
 )");
   QVERIFY(!passes::can_lower(graph, graph.nodes[0]));
   QVERIFY(!passes::can_lower(graph, graph.nodes[1]));
   QVERIFY(!passes::can_lower(graph, graph.nodes[2]));
   QVERIFY(passes::can_lower(graph, graph.nodes[3]));
+  QVERIFY(!passes::can_lower(graph, graph.nodes[4]));
 }
 
 LATHE_TEST(TestLowering);
