@@ -82,10 +82,15 @@ Operand attribute_operand(Attribute attribute) {
   return operand;
 }
 
+std::string_view local_name(std::string_view op) {
+  constexpr std::string_view kAten = "aten::";
+  if (op.starts_with(kAten)) op.remove_prefix(kAten.size());
+  return op;
+}
+
 std::string_view plain_name(std::string_view op) {
-  const std::size_t colon = op.rfind("::");
-  if (colon != std::string_view::npos) op.remove_prefix(colon + 2);
-  return op.substr(0, op.find('.'));
+  const std::string_view name = local_name(op);
+  return name.substr(0, name.find('.'));
 }
 
 }  // namespace lathe::ir

@@ -38,7 +38,10 @@ void for_each_read(const Node& node, F&& visit) {
   }
 }
 
-// "aten::add.Tensor" → "add".
+// Graphs may name ATen's operators with "aten::" or without. "aten::add.Tensor" → "add.Tensor"; names of other
+// namespaces stay whole.
+std::string_view local_name(std::string_view op);
+// Without overload, too: "add".
 std::string_view plain_name(std::string_view op);
 
 }  // namespace lathe::ir

@@ -90,7 +90,7 @@ const std::unordered_map<std::string_view, OpKind>& table() {
     all(OpKind::movement, {"cat", "constant_pad_nd", "diag_embed", "flip", "gather", "index", "index_put",
                            "index_select", "repeat", "scatter_add", "select_backward", "slice_backward", "stack"});
     all(OpKind::factory, {"arange", "empty", "empty_strided", "full", "full_like", "new_zeros", "ones", "ones_like",
-                          "scalar_tensor", "zeros", "zeros_like"});
+                          "scalar_tensor", "zeros", "zeros_like", kWrappedNumber});
     return map;
   }();
   return kinds;

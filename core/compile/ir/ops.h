@@ -19,6 +19,10 @@ enum class OpKind : std::uint8_t {
 
 OpKind kind(std::string_view op);
 
+// A number of C++ that ATen turned into a tensor without dimensions; it takes no part in type promotion. Operands:
+// number, dtype.
+constexpr std::string_view kWrappedNumber = "lathe::wrapped_number";
+
 // Products and attention: their results are worth keeping for the backward before anything else.
 bool is_product(std::string_view op);
 bool is_attention(std::string_view op);

@@ -35,7 +35,7 @@ class Parts {
 
   ValueId cast(ValueId x, DType dtype, ValueId target = -1) {
     if (value(x).dtype == dtype && target < 0) return x;
-    return define(target, "aten::_to_copy",
+    return define(target, "_to_copy",
                   {tensor_operand(x), attribute_operand(dtype), attribute_operand(), attribute_operand(),
                    attribute_operand(), attribute_operand(false), attribute_operand()},
                   dtype, value(x).sizes, like(x));
@@ -49,17 +49,17 @@ class Parts {
   ValueId binary(const char* op, ValueId a, ValueId b, ValueId target = -1) {
     std::vector<ir::Operand> operands = {tensor_operand(a), tensor_operand(b)};
     const std::string name = op;
-    if (name == "aten::add.Tensor" || name == "aten::sub.Tensor") operands.push_back(attribute_operand(Size(1)));
+    if (name == "add.Tensor" || name == "sub.Tensor") operands.push_back(attribute_operand(Size(1)));
     return define(target, name, std::move(operands), value(a).dtype, value(a).sizes, like(a));
   }
-  ValueId add(ValueId a, ValueId b, ValueId target = -1) { return binary("aten::add.Tensor", a, b, target); }
-  ValueId sub(ValueId a, ValueId b, ValueId target = -1) { return binary("aten::sub.Tensor", a, b, target); }
-  ValueId mul(ValueId a, ValueId b, ValueId target = -1) { return binary("aten::mul.Tensor", a, b, target); }
-  ValueId div(ValueId a, ValueId b, ValueId target = -1) { return binary("aten::div.Tensor", a, b, target); }
+  ValueId add(ValueId a, ValueId b, ValueId target = -1) { return binary("add.Tensor", a, b, target); }
+  ValueId sub(ValueId a, ValueId b, ValueId target = -1) { return binary("sub.Tensor", a, b, target); }
+  ValueId mul(ValueId a, ValueId b, ValueId target = -1) { return binary("mul.Tensor", a, b, target); }
+  ValueId div(ValueId a, ValueId b, ValueId target = -1) { return binary("div.Tensor", a, b, target); }
 
   ValueId with_number(const char* op, ValueId x, ir::Attribute number, ValueId target = -1) {
     std::vector<ir::Operand> operands = {tensor_operand(x), attribute_operand(std::move(number))};
-    if (std::string(op) == "aten::add.Scalar") operands.push_back(attribute_operand(Size(1)));
+    if (std::string(op) == "add.Scalar") operands.push_back(attribute_operand(Size(1)));
     return define(target, op, std::move(operands), value(x).dtype, value(x).sizes, like(x));
   }
 
@@ -69,19 +69,19 @@ class Parts {
     sizes.back() = 1;
     std::vector<ir::Operand> operands = {tensor_operand(x), attribute_operand(std::vector<Size>{Size(-1)}),
                                          attribute_operand(true)};
-    if (std::string(op) != "aten::amax") operands.push_back(attribute_operand());
+    if (std::string(op) != "amax") operands.push_back(attribute_operand());
     const std::vector<Size> strides = ir::dense_strides(sizes);
     return define(target, op, std::move(operands), value(x).dtype, sizes, strides);
   }
-  ValueId mean(ValueId x, ValueId target = -1) { return along_row("aten::mean.dim", x, target); }
-  ValueId sum(ValueId x, ValueId target = -1) { return along_row("aten::sum.dim_IntList", x, target); }
+  ValueId mean(ValueId x, ValueId target = -1) { return along_row("mean.dim", x, target); }
+  ValueId sum(ValueId x, ValueId target = -1) { return along_row("sum.dim_IntList", x, target); }
 
   // Over all dimensions but the last: one number a column.
   ValueId sum_rows(ValueId x, ValueId target = -1) {
     std::vector<Size> dims;
     for (std::size_t dim = 0; dim + 1 < rank(x); ++dim) dims.emplace_back(static_cast<std::int64_t>(dim));
     const std::vector<Size> sizes = {value(x).sizes.back()};
-    return define(target, "aten::sum.dim_IntList",
+    return define(target, "sum.dim_IntList",
                   {tensor_operand(x), attribute_operand(dims), attribute_operand(false), attribute_operand()},
                   value(x).dtype, sizes, {Size(1)});
   }
@@ -133,9 +133,9 @@ bool layer_norm(Parts& parts, const Node& node) {
   const ValueId mean = parts.deliver(result(node, 1), dtype, [&](ValueId to) { return parts.mean(x, to); });
   const ValueId centred = parts.sub(x, mean);
   const ValueId variance = parts.mean(parts.mul(centred, centred));
-  const ValueId shifted = parts.with_number("aten::add.Scalar", variance, ir::number_at(node, 4).value_or(1e-5));
+  const ValueId shifted = parts.with_number("add.Scalar", variance, ir::number_at(node, 4).value_or(1e-5));
   const ValueId rstd =
-      parts.deliver(result(node, 2), dtype, [&](ValueId to) { return parts.unary("aten::rsqrt", shifted, to); });
+      parts.deliver(result(node, 2), dtype, [&](ValueId to) { return parts.unary("rsqrt", shifted, to); });
   // Which step is the last decides which of them defines the result.
   const auto last = [&](ValueId to) {
     ValueId y = parts.mul(centred, rstd, weight < 0 && bias < 0 ? to : -1);
@@ -175,21 +175,21 @@ bool softmax(Parts& parts, const Node& node) {
   const std::string_view name = ir::plain_name(node.op);
   const ValueId x = parts.widened(input), y = result(node, 0);
   const DType dtype = parts.value(x).dtype;
-  const ValueId largest = parts.along_row("aten::amax", x);
+  const ValueId largest = parts.along_row("amax", x);
   const ValueId shifted = parts.sub(x, largest);
-  const ValueId power = parts.unary("aten::exp", shifted);
+  const ValueId power = parts.unary("exp", shifted);
   const ValueId total = parts.sum(power);
   parts.deliver(y, dtype, [&](ValueId to) {
-    if (name == "_log_softmax") return parts.sub(shifted, parts.unary("aten::log", total), to);
+    if (name == "_log_softmax") return parts.sub(shifted, parts.unary("log", total), to);
     if (name == "_softmax") return parts.div(power, total, to);
     // _safe_softmax: a row without a finite element gives zeros.
     const ValueId share = parts.div(power, total);
     const ir::Value like = parts.value(largest);
     const ValueId dead = parts.define(
-        -1, "aten::eq.Scalar", {tensor_operand(largest), attribute_operand(-std::numeric_limits<double>::infinity())},
+        -1, "eq.Scalar", {tensor_operand(largest), attribute_operand(-std::numeric_limits<double>::infinity())},
         DType::boolean, like.sizes, like.strides);
     const ir::Value of_share = parts.value(share);
-    return parts.define(to, "aten::masked_fill.Scalar",
+    return parts.define(to, "masked_fill.Scalar",
                         {tensor_operand(share), tensor_operand(dead), attribute_operand(Size(0))}, of_share.dtype,
                         of_share.sizes, of_share.strides);
   });
@@ -203,7 +203,7 @@ bool softmax_backward(Parts& parts, const Node& node) {
   const ValueId g = parts.widened(gradient), y = parts.widened(output);
   parts.deliver(result(node, 0), parts.value(g).dtype, [&](ValueId to) {
     if (ir::plain_name(node.op) == "_log_softmax_backward_data")
-      return parts.sub(g, parts.mul(parts.unary("aten::exp", y), parts.sum(g)), to);
+      return parts.sub(g, parts.mul(parts.unary("exp", y), parts.sum(g)), to);
     return parts.mul(parts.sub(g, parts.sum(parts.mul(g, y))), y, to);
   });
   return true;
@@ -221,8 +221,8 @@ bool mse_loss(Parts& parts, const Node& node) {
     return true;
   }
   const ValueId square = parts.mul(difference, difference);
-  parts.define(node.results[0], reduction == kMean ? "aten::mean" : "aten::sum",
-               {tensor_operand(square), attribute_operand()}, parts.value(square).dtype, {}, {});
+  parts.define(node.results[0], reduction == kMean ? "mean" : "sum", {tensor_operand(square), attribute_operand()},
+               parts.value(square).dtype, {}, {});
   return true;
 }
 
@@ -230,8 +230,8 @@ bool mse_loss_backward(Parts& parts, const Node& node) {
   const ValueId g = ir::tensor_at(node, 0), x = ir::tensor_at(node, 1), y = ir::tensor_at(node, 2);
   if (g < 0 || x < 0 || y < 0 || parts.value(x).sizes != parts.value(y).sizes) return false;
   const bool mean = ir::integer_at(node, 3).value_or(kMean) == kMean;
-  ValueId slope = parts.with_number("aten::mul.Scalar", parts.sub(x, y), 2.0);
-  if (mean) slope = parts.with_number("aten::div.Scalar", slope, ir::element_count(parts.value(x).sizes));
+  ValueId slope = parts.with_number("mul.Scalar", parts.sub(x, y), 2.0);
+  if (mean) slope = parts.with_number("div.Scalar", slope, ir::element_count(parts.value(x).sizes));
   parts.mul(slope, g, node.results[0]);
   return true;
 }
@@ -242,8 +242,7 @@ bool vector_norm(Parts& parts, const Node& node) {
   if (input < 0 || ir::number_at(node, 1).value_or(2.0) != 2.0 || !dims || dims->size() != 1) return false;
   if (!is_last(parts.value(input), dims->front()) || !ir::flag_at(node, 3)) return false;
   const ValueId x = parts.widened(input), total = parts.sum(parts.mul(x, x));
-  parts.deliver(node.results[0], parts.value(x).dtype,
-                [&](ValueId to) { return parts.unary("aten::sqrt", total, to); });
+  parts.deliver(node.results[0], parts.value(x).dtype, [&](ValueId to) { return parts.unary("sqrt", total, to); });
   return true;
 }
 

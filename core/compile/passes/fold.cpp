@@ -127,8 +127,8 @@ class Folder {
       return name == "view" || name == "_unsafe_view" || name == "reshape";
     };
     if (!reshapes(node.op)) return;
-    if (node.op != "aten::view") {
-      node.op = "aten::view";  // one spelling, so that equal views are merged
+    if (node.op != "view") {
+      node.op = "view";  // one spelling, so that equal views are merged
       changed_ = true;
     }
     const ir::Node* made_by = definition(graph_, operand);
@@ -155,7 +155,7 @@ std::optional<double> uniform_number(const ir::Graph& graph, ir::ValueId id) {
   if (name == "zeros" || name == "zeros_like" || name == "new_zeros") return 0.0;
   if (name == "ones" || name == "ones_like") return 1.0;
   if (name == "full" || name == "full_like") return ir::number_at(*node, 1);
-  if (name == "scalar_tensor") return ir::number_at(*node, 0);
+  if (name == "scalar_tensor" || name == ir::kWrappedNumber) return ir::number_at(*node, 0);
   const bool passes_on = (ir::kind(node->op) == ir::OpKind::view && node->results.size() == 1) || name == "clone";
   const ir::ValueId operand = ir::tensor_at(*node, 0);
   return passes_on && operand >= 0 ? uniform_number(graph, operand) : std::nullopt;

@@ -6,6 +6,7 @@
 #include "core/compile/ir/operands.h"
 #include "core/compile/ir/ops.h"
 #include "core/compile/ir/shape.h"
+#include "core/compile/passes/fold.h"
 
 namespace lathe::passes {
 
@@ -73,7 +74,9 @@ bool FusionGroups::is_cheap(const Node& node) const {
   const std::string_view name = ir::plain_name(node.op);
   if (std::find(names.begin(), names.end(), name) == names.end()) return false;
   std::set<ValueId> read;
-  ir::for_each_read(node, [&](ValueId id) { read.insert(id); });
+  ir::for_each_read(node, [&](ValueId id) {
+    if (!uniform_number(graph_, id)) read.insert(id);
+  });
   if (read.size() != 1) return false;
   const ir::Value &from = graph_.values[at(*read.begin())], &to = graph_.values[at(node.results[0])];
   const std::int32_t maker = context_.made_by[at(shown(*read.begin()))];

@@ -42,15 +42,16 @@ bool is_movement(std::string_view name) {
 }
 
 bool is_factory(std::string_view name) {
-  constexpr std::array<std::string_view, 9> names = {"zeros", "zeros_like", "new_zeros", "ones",         "ones_like",
-                                                     "full",  "full_like",  "arange",    "scalar_tensor"};
+  constexpr std::array<std::string_view, 10> names = {
+      "zeros", "zeros_like", "new_zeros", "ones",          "ones_like",
+      "full",  "full_like",  "arange",    "scalar_tensor", ir::kWrappedNumber};
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 // Which dimensions a reduction or running sum goes along; none named: all.
 std::vector<bool> named_dimensions(const ir::Graph& graph, const Node& node) {
   const std::size_t rank = graph.values[at(ir::tensor_at(node, 0))].sizes.size();
-  const bool takes_dims = node.op != "aten::sum" && node.op != "aten::mean";
+  const bool takes_dims = ir::local_name(node.op) != "sum" && ir::local_name(node.op) != "mean";
   const auto dims = takes_dims ? ir::integers_at(node, 1) : std::nullopt;
   std::vector<bool> named(rank, !dims || dims->empty());
   if (dims) {
@@ -242,12 +243,12 @@ ExprId KernelPlanner::factory(const Node& node, const IndexMap& map) {
     return builder_.constant(ir::number_at(node, position).value_or(otherwise), type);
   };
   if (name == "full" || name == "full_like") return number(1, 0.0);
-  if (name == "scalar_tensor") return number(0, 0.0);
+  if (name == "scalar_tensor" || name == ir::kWrappedNumber) return number(0, 0.0);
   if (name != "arange") return builder_.constant(name.find("ones") != std::string_view::npos ? 1.0 : 0.0, type);
   const ExprId index = builder_.cast(index_expr(map.at(0)), type);
-  if (node.op == "aten::arange") return index;
+  if (ir::local_name(node.op) == "arange") return index;
   const ExprId start = number(0, 0.0),
-               step = node.op == "aten::arange.start_step" ? number(2, 1.0) : builder_.constant(1.0, type);
+               step = ir::local_name(node.op) == "arange.start_step" ? number(2, 1.0) : builder_.constant(1.0, type);
   return builder_.op(ExprOp::add, {start, builder_.op(ExprOp::mul, {index, step}, type)}, type);
 }
 

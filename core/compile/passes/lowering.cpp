@@ -8,6 +8,7 @@
 #include "core/compile/ir/operands.h"
 #include "core/compile/ir/ops.h"
 #include "core/compile/ir/shape.h"
+#include "core/compile/passes/rewriter.h"
 
 namespace lathe::passes {
 
@@ -321,11 +322,17 @@ bool is_comparison(std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The type that operands meet in: tensors with dimensions decide, others only where there is none.
+// The type that operands meet in: tensors with dimensions decide, others only where there is none, numbers of C++ never
+// but for a real one among whole ones.
 DType meeting_type(const ir::Graph& graph, const Node& node) {
   DType type = DType::boolean;
-  bool any = false, from_dimensions = false;
+  bool any = false, from_dimensions = false, real_number = false;
   ir::for_each_read(node, [&](ir::ValueId id) {
+    const Node* maker = definition(graph, id);
+    if (maker != nullptr && maker->op == ir::kWrappedNumber) {
+      real_number = real_number || is_float(graph.values[static_cast<std::size_t>(id)].dtype);
+      return;
+    }
     const ir::Value& value = graph.values[static_cast<std::size_t>(id)];
     const bool has_dimensions = !value.sizes.empty();
     const DType candidate = compute_type(value.dtype);
@@ -336,8 +343,10 @@ DType meeting_type(const ir::Graph& graph, const Node& node) {
     from_dimensions = from_dimensions || has_dimensions;
   });
   for (const ir::Operand& operand : node.operands) {
-    if (std::holds_alternative<double>(operand.attribute) && !is_float(type)) type = DType::f32;
+    const bool attribute = operand.kind == ir::Operand::Kind::attribute;
+    real_number = real_number || (attribute && std::holds_alternative<double>(operand.attribute));
   }
+  if (real_number && !is_float(type)) type = DType::f32;
   return type;
 }
 

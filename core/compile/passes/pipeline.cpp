@@ -118,6 +118,7 @@ std::span<const GraphPass> graph_passes() {
 CompiledGraph run_pipeline(ir::Graph graph, const PipelineOptions& options) {
   CompiledGraph compiled;
   compiled.graph = std::move(graph);
+  for (ir::Node& node : compiled.graph.nodes) node.op = ir::local_name(node.op);  // one spelling
   const auto dump = [&](std::string_view stage, const std::string& text) {
     if (options.dump) options.dump(stage, text);
   };

@@ -34,15 +34,15 @@ void TestCasts::knowsExactCasts() {
 void TestCasts::dropsRoundTripsAndKeepsRounding() {
   ir::Graph graph = ir::parse(R"(input %0: bf16[2, 3] strides [3, 1]
 input %1: f32[2, 3] strides [3, 1]
-%2: f32[2, 3] strides [3, 1] = aten::_to_copy(%0, :f32, none, none, none, false, none)
-%3: f32[3, 2] strides [1, 3] = aten::t(%2)
-%4: bf16[3, 2] strides [1, 3] = aten::_to_copy(%3, :bf16, none, none, none, false, none)
-%5: bf16[3, 2] strides [1, 3] = aten::neg(%4)
-%6: f64[2, 3] strides [3, 1] = aten::_to_copy(%2, :f64, none, none, none, false, none)
-%7: f64[2, 3] strides [3, 1] = aten::neg(%6)
-%8: bf16[2, 3] strides [3, 1] = aten::_to_copy(%1, :bf16, none, none, none, false, none)
-%9: f32[2, 3] strides [3, 1] = aten::_to_copy(%8, :f32, none, none, none, false, none)
-%10: f32[2, 3] strides [3, 1] = aten::neg(%9)
+%2: f32[2, 3] strides [3, 1] = _to_copy(%0, :f32, none, none, none, false, none)
+%3: f32[3, 2] strides [1, 3] = t(%2)
+%4: bf16[3, 2] strides [1, 3] = _to_copy(%3, :bf16, none, none, none, false, none)
+%5: bf16[3, 2] strides [1, 3] = neg(%4)
+%6: f64[2, 3] strides [3, 1] = _to_copy(%2, :f64, none, none, none, false, none)
+%7: f64[2, 3] strides [3, 1] = neg(%6)
+%8: bf16[2, 3] strides [3, 1] = _to_copy(%1, :bf16, none, none, none, false, none)
+%9: f32[2, 3] strides [3, 1] = _to_copy(%8, :f32, none, none, none, false, none)
+%10: f32[2, 3] strides [3, 1] = neg(%9)
 output %5
 output %7
 output %10
@@ -53,13 +53,13 @@ output %10
   LATHE_VALID(graph);
   QCOMPARE(QString::fromStdString(ir::print(graph)), QString(R"(input %0: bf16[2, 3] strides [3, 1]
 input %1: f32[2, 3] strides [3, 1]
-%11: bf16[3, 2] strides [1, 3] = aten::t(%0)
-%5: bf16[3, 2] strides [1, 3] = aten::neg(%11)
-%6: f64[2, 3] strides [3, 1] = aten::_to_copy(%0, :f64, none, none, none, false, none)
-%7: f64[2, 3] strides [3, 1] = aten::neg(%6)
-%8: bf16[2, 3] strides [3, 1] = aten::_to_copy(%1, :bf16, none, none, none, false, none)
-%9: f32[2, 3] strides [3, 1] = aten::_to_copy(%8, :f32, none, none, none, false, none)
-%10: f32[2, 3] strides [3, 1] = aten::neg(%9)
+%11: bf16[3, 2] strides [1, 3] = t(%0)
+%5: bf16[3, 2] strides [1, 3] = neg(%11)
+%6: f64[2, 3] strides [3, 1] = _to_copy(%0, :f64, none, none, none, false, none)
+%7: f64[2, 3] strides [3, 1] = neg(%6)
+%8: bf16[2, 3] strides [3, 1] = _to_copy(%1, :bf16, none, none, none, false, none)
+%9: f32[2, 3] strides [3, 1] = _to_copy(%8, :f32, none, none, none, false, none)
+%10: f32[2, 3] strides [3, 1] = neg(%9)
 output %5
 output %7
 output %10
@@ -70,13 +70,13 @@ output %10
 void TestCasts::liftsCastsAboveViews() {
   ir::Graph graph = ir::parse(R"(input %0: f32[4, 6] strides [6, 1]
 input %1: f32[1, 6] strides [6, 1]
-%2: f32[2, 12] strides [12, 1] = aten::view(%0, [2, 12])
-%3: bf16[2, 12] strides [12, 1] = aten::_to_copy(%2, :bf16, none, none, none, false, none)
-%4: bf16[4, 6] strides [6, 1] = aten::_to_copy(%0, :bf16, none, none, none, false, none)
-%5: bf16[2, 12] strides [12, 1] = aten::neg(%3)
-%6: f32[4, 6] strides [0, 1] = aten::expand(%1, [4, 6], false)
-%7: bf16[4, 6] strides [6, 1] = aten::_to_copy(%6, :bf16, none, none, none, false, none)
-%8: bf16[4, 6] strides [6, 1] = aten::mul.Tensor(%4, %7)
+%2: f32[2, 12] strides [12, 1] = view(%0, [2, 12])
+%3: bf16[2, 12] strides [12, 1] = _to_copy(%2, :bf16, none, none, none, false, none)
+%4: bf16[4, 6] strides [6, 1] = _to_copy(%0, :bf16, none, none, none, false, none)
+%5: bf16[2, 12] strides [12, 1] = neg(%3)
+%6: f32[4, 6] strides [0, 1] = expand(%1, [4, 6], false)
+%7: bf16[4, 6] strides [6, 1] = _to_copy(%6, :bf16, none, none, none, false, none)
+%8: bf16[4, 6] strides [6, 1] = mul.Tensor(%4, %7)
 output %5
 output %8
 )");
@@ -87,12 +87,12 @@ output %8
   LATHE_VALID(graph);
   QCOMPARE(QString::fromStdString(ir::print(graph)), QString(R"(input %0: f32[4, 6] strides [6, 1]
 input %1: f32[1, 6] strides [6, 1]
-%9: bf16[4, 6] strides [6, 1] = aten::_to_copy(%0, :bf16, none, none, none, false, none)
-%10: bf16[2, 12] strides [12, 1] = aten::view(%9, [2, 12])
-%5: bf16[2, 12] strides [12, 1] = aten::neg(%10)
-%11: bf16[1, 6] strides [6, 1] = aten::_to_copy(%1, :bf16, none, none, none, false, none)
-%12: bf16[4, 6] strides [0, 1] = aten::expand(%11, [4, 6], false)
-%8: bf16[4, 6] strides [6, 1] = aten::mul.Tensor(%9, %12)
+%9: bf16[4, 6] strides [6, 1] = _to_copy(%0, :bf16, none, none, none, false, none)
+%10: bf16[2, 12] strides [12, 1] = view(%9, [2, 12])
+%5: bf16[2, 12] strides [12, 1] = neg(%10)
+%11: bf16[1, 6] strides [6, 1] = _to_copy(%1, :bf16, none, none, none, false, none)
+%12: bf16[4, 6] strides [0, 1] = expand(%11, [4, 6], false)
+%8: bf16[4, 6] strides [6, 1] = mul.Tensor(%9, %12)
 output %5
 output %8
 )"));

@@ -21,17 +21,17 @@ class TestFold : public QObject {
 void TestFold::removesWhatChangesNothing() {
   ir::Graph graph = ir::parse(R"(symbol s0: input_dim %0 dim 0 hint 4 min 2
 input %0: f32[s0, 6] strides [6, 1]
-%1: f32[6, s0] strides [1, 6] = aten::t(%0)
-%2: f32[s0, 6] strides [6, 1] = aten::t(%1)
-%3: f32[s0, 6] strides [6, 1] = aten::detach(%2)
-%4: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%3, 1.0)
-%5: f32[s0, 6] strides [6, 1] = aten::zeros([s0, 6], :f32, none, none, none)
-%6: f32[s0, 6] strides [6, 1] = aten::add.Tensor(%5, %4, 1)
-%7: f32[s0, 6] strides [6, 1] = aten::slice.Tensor(%6, 0, 0, 9223372036854775807, 1)
-%8: f32[s0, 2, 3] strides [6, 3, 1] = aten::_unsafe_view(%7, [s0, 2, 3])
-%9: f32[2*s0, 3] strides [3, 1] = aten::view(%8, [2*s0, 3])
-%10: f32[2*s0, 3] strides [3, 1] = aten::neg(%9)
-%11: f32[6, s0] strides [s0, 1] = aten::clone(%1, 0)
+%1: f32[6, s0] strides [1, 6] = t(%0)
+%2: f32[s0, 6] strides [6, 1] = t(%1)
+%3: f32[s0, 6] strides [6, 1] = detach(%2)
+%4: f32[s0, 6] strides [6, 1] = mul.Tensor(%3, 1.0)
+%5: f32[s0, 6] strides [6, 1] = zeros([s0, 6], :f32, none, none, none)
+%6: f32[s0, 6] strides [6, 1] = add.Tensor(%5, %4, 1)
+%7: f32[s0, 6] strides [6, 1] = slice.Tensor(%6, 0, 0, 9223372036854775807, 1)
+%8: f32[s0, 2, 3] strides [6, 3, 1] = _unsafe_view(%7, [s0, 2, 3])
+%9: f32[2*s0, 3] strides [3, 1] = view(%8, [2*s0, 3])
+%10: f32[2*s0, 3] strides [3, 1] = neg(%9)
+%11: f32[6, s0] strides [s0, 1] = clone(%1, 0)
 output %10
 output %11
 )");
@@ -40,10 +40,10 @@ output %11
   passes::remove_dead_code(graph);
   QCOMPARE(QString::fromStdString(ir::print(graph)), QString(R"(symbol s0: input_dim %0 dim 0 hint 4 min 2
 input %0: f32[s0, 6] strides [6, 1]
-%1: f32[6, s0] strides [1, 6] = aten::t(%0)
-%9: f32[2*s0, 3] strides [3, 1] = aten::view(%0, [2*s0, 3])
-%10: f32[2*s0, 3] strides [3, 1] = aten::neg(%9)
-%11: f32[6, s0] strides [s0, 1] = aten::clone(%1, 0)
+%1: f32[6, s0] strides [1, 6] = t(%0)
+%9: f32[2*s0, 3] strides [3, 1] = view(%0, [2*s0, 3])
+%10: f32[2*s0, 3] strides [3, 1] = neg(%9)
+%11: f32[6, s0] strides [s0, 1] = clone(%1, 0)
 output %10
 output %11
 )"));
@@ -53,9 +53,9 @@ output %11
 
 void TestFold::keepsResultsApartFromInputs() {
   const char* const text = R"(input %0: f32[2] strides [1]
-%1: f32[2] strides [1] = aten::mul.Tensor(%0, 1.0)
-%2: f32[2] strides [1] = aten::neg(%0)
-%3: f32[2] strides [1] = aten::clone(%2, none)
+%1: f32[2] strides [1] = mul.Tensor(%0, 1.0)
+%2: f32[2] strides [1] = neg(%0)
+%3: f32[2] strides [1] = clone(%2, none)
 output %1
 output %2
 output %3
@@ -67,8 +67,8 @@ output %3
 
 void TestFold::knowsUniformNumbers() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[2] strides [1]
-%1: f32[1] strides [1] = aten::full([1], 2.5, :f32, none, none, none)
-%2: f32[4] strides [0] = aten::expand(%1, [4], false)
+%1: f32[1] strides [1] = full([1], 2.5, :f32, none, none, none)
+%2: f32[4] strides [0] = expand(%1, [4], false)
 )");
   QCOMPARE(passes::uniform_number(graph, 2).value(), 2.5);
   QVERIFY(!passes::uniform_number(graph, 0));

@@ -27,13 +27,13 @@ ir::Program fuse_all(const ir::Graph& graph) {
   return passes::fuse(graph, nodes, results_of(graph));
 }
 
-// "view aten::t, kernel mean sub mul → %5 %7, library aten::mm"
+// "view t, kernel mean sub mul → %5 %7, library mm"
 QString steps(const ir::Graph& graph, const ir::Program& program) {
   QStringList parts;
   for (const Step& step : program.steps) {
     if (step.kind != Step::Kind::kernel) {
       const ir::Node& node = graph.nodes[static_cast<std::size_t>(step.index)];
-      parts << (step.kind == Step::Kind::view ? "view " : "library ") + QString::fromStdString(node.op).mid(6);
+      parts << (step.kind == Step::Kind::view ? "view " : "library ") + QString::fromStdString(node.op);
       continue;
     }
     const ir::KernelSpec& kernel = program.kernels[static_cast<std::size_t>(step.index)];
@@ -62,6 +62,7 @@ class TestFuse : public QObject {
   void keepsAProductBetweenApart();
   void leavesColumnSumsToTheLibrary();
   void keepsDevicesApart();
+  void readsNumbersThatBecameTensors();
   void ordersDrawsAsRecorded();
   void givesEqualKernelsOneName();
   void computesMovement_data();
@@ -96,15 +97,15 @@ symbol s1: input_dim %0 dim 1 hint 9 min 2
 input %0: bf16[s0, s1, 16] strides [16*s1, 16, 1]
 input %1: bf16[s0, 1, 16] strides [16, 16, 1]
 parameter %2: bf16[8, 16] strides [16, 1]
-%3: bf16[s0, s1, 16] strides [16*s1, 16, 1], %4: f32[s0, s1, 1] strides [s1, 1, 1], %5: f32[s0, s1, 1] strides [s1, 1, 1] = aten::native_layer_norm(%0, [16], none, none, 1e-06)
-%6: bf16[s0, 1, 16] strides [16, 16, 1] = aten::add.Tensor(%1, 1, 1)
-%7: bf16[s0, s1, 16] strides [16*s1, 16, 1] = aten::mul.Tensor(%3, %6)
-%8: bf16[s0, s1, 16] strides [16*s1, 16, 1] = aten::add.Tensor(%7, %1, 1)
-%9: bf16[s0*s1, 16] strides [16, 1] = aten::view(%8, [s0*s1, 16])
-%10: bf16[16, 8] strides [1, 16] = aten::t(%2)
-%11: bf16[s0*s1, 8] strides [8, 1] = aten::mm(%9, %10)
-%12: bf16[s0*s1, 8] strides [8, 1] = aten::mul.Tensor(%11, 0.25)
-%13: bf16[s0*s1, 8] strides [8, 1] = aten::gelu(%12, "none")
+%3: bf16[s0, s1, 16] strides [16*s1, 16, 1], %4: f32[s0, s1, 1] strides [s1, 1, 1], %5: f32[s0, s1, 1] strides [s1, 1, 1] = native_layer_norm(%0, [16], none, none, 1e-06)
+%6: bf16[s0, 1, 16] strides [16, 16, 1] = add.Tensor(%1, 1, 1)
+%7: bf16[s0, s1, 16] strides [16*s1, 16, 1] = mul.Tensor(%3, %6)
+%8: bf16[s0, s1, 16] strides [16*s1, 16, 1] = add.Tensor(%7, %1, 1)
+%9: bf16[s0*s1, 16] strides [16, 1] = view(%8, [s0*s1, 16])
+%10: bf16[16, 8] strides [1, 16] = t(%2)
+%11: bf16[s0*s1, 8] strides [8, 1] = mm(%9, %10)
+%12: bf16[s0*s1, 8] strides [8, 1] = mul.Tensor(%11, 0.25)
+%13: bf16[s0*s1, 8] strides [8, 1] = gelu(%12, "none")
 output %13
 output %5
 )");
@@ -129,16 +130,16 @@ void TestFuse::readsThroughViews() {
   const ir::Graph graph = ir::parse(R"(symbol s0: input_dim %0 dim 0 hint 4 min 2
 input %0: f32[s0, 12] strides [12, 1]
 input %1: f32[6, s0] strides [s0, 1]
-%2: f32[s0, 2, 6] strides [12, 6, 1] = aten::view(%0, [s0, 2, 6])
-%3: f32[s0, 6] strides [12, 1] = aten::select.int(%2, 1, 1)
-%4: f32[s0, 6] strides [1, s0] = aten::t(%1)
-%5: f32[s0, 6] strides [12, 1], %6: f32[s0, 6] strides [12, 1] = aten::split.Tensor(%0, 6, 1)
-%7: f32[6] strides [1] = aten::select.int(%6, 0, -1)
-%8: f32[1, 6] strides [6, 1] = aten::unsqueeze(%7, 0)
-%9: f32[s0, 6] strides [0, 1] = aten::expand(%8, [s0, 6], false)
-%10: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%3, %4)
-%11: f32[s0, 6] strides [6, 1] = aten::add.Tensor(%10, %5, 1)
-%12: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%11, %9)
+%2: f32[s0, 2, 6] strides [12, 6, 1] = view(%0, [s0, 2, 6])
+%3: f32[s0, 6] strides [12, 1] = select.int(%2, 1, 1)
+%4: f32[s0, 6] strides [1, s0] = t(%1)
+%5: f32[s0, 6] strides [12, 1], %6: f32[s0, 6] strides [12, 1] = split.Tensor(%0, 6, 1)
+%7: f32[6] strides [1] = select.int(%6, 0, -1)
+%8: f32[1, 6] strides [6, 1] = unsqueeze(%7, 0)
+%9: f32[s0, 6] strides [0, 1] = expand(%8, [s0, 6], false)
+%10: f32[s0, 6] strides [6, 1] = mul.Tensor(%3, %4)
+%11: f32[s0, 6] strides [6, 1] = add.Tensor(%10, %5, 1)
+%12: f32[s0, 6] strides [6, 1] = mul.Tensor(%11, %9)
 output %12
 )");
   const ir::Program program = fuse_all(graph);
@@ -149,9 +150,9 @@ output %12
 // exp and sin could share a kernel, but for the product that needs one and feeds the other.
 void TestFuse::keepsAProductBetweenApart() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4, 4] strides [4, 1]
-%1: f32[4, 4] strides [4, 1] = aten::exp(%0)
-%2: f32[4, 4] strides [4, 1] = aten::mm(%1, %1)
-%3: f32[4, 4] strides [4, 1] = aten::mul.Tensor(%2, %1)
+%1: f32[4, 4] strides [4, 1] = exp(%0)
+%2: f32[4, 4] strides [4, 1] = mm(%1, %1)
+%3: f32[4, 4] strides [4, 1] = mul.Tensor(%2, %1)
 output %3
 )");
   const ir::Program program = fuse_all(graph);
@@ -161,8 +162,8 @@ output %3
 
 void TestFuse::leavesColumnSumsToTheLibrary() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4, 6] strides [6, 1]
-%1: f32[4, 6] strides [6, 1] = aten::exp(%0)
-%2: f32[6] strides [1] = aten::sum.dim_IntList(%1, [0], false, none)
+%1: f32[4, 6] strides [6, 1] = exp(%0)
+%2: f32[6] strides [1] = sum.dim_IntList(%1, [0], false, none)
 output %2
 )");
   const ir::Program program = fuse_all(graph);
@@ -175,20 +176,39 @@ output %2
 void TestFuse::keepsDevicesApart() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1] @cuda:0
 input %1: f32[] strides []
-%2: f32[4] strides [1] @cuda:0 = aten::mul.Tensor(%0, %1)
-%3: f32[4] strides [1] @cuda:0 = aten::exp(%2)
-%4: f32[4] strides [1] = aten::_to_copy(%3, :f32, none, @cpu, none, false, none)
+%2: f32[4] strides [1] @cuda:0 = mul.Tensor(%0, %1)
+%3: f32[4] strides [1] @cuda:0 = exp(%2)
+%4: f32[4] strides [1] = _to_copy(%3, :f32, none, @cpu, none, false, none)
 output %4
 )");
   QCOMPARE(steps(graph, fuse_all(graph)), QString("library mul.Tensor, kernel exp → %3, library _to_copy"));
 }
 
+void TestFuse::readsNumbersThatBecameTensors() {
+  ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1]
+%1: f64[] strides [] = lathe::wrapped_number(0.3, :f64)
+%2: f32[4] strides [1] = mul.Tensor(%0, %1)
+%3: bool[4] strides [1] = ge.Tensor(%2, %1)
+%4: f64[] strides [] = lathe::wrapped_number(1.0, :f64)
+%5: f32[4] strides [1] = mul.Tensor(%2, %4)
+%6: f32[4] strides [1] = exp(%5)
+output %3
+output %6
+)");
+  passes::fold(graph);
+  passes::remove_dead_code(graph);
+  QCOMPARE(count_nodes(graph, "mul"), 1);
+  const ir::Program program = fuse_all(graph);
+  QCOMPARE(steps(graph, program), QString("kernel ge exp → %3 %6"));
+  QVERIFY(run(graph, program, {}) <= 1e-6);
+}
+
 void TestFuse::ordersDrawsAsRecorded() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1]
-%1: f32[4] strides [1] = aten::exp(%0)
-%2: f32[4] strides [1] = aten::bernoulli.p(%1, 0.5, none) draw 0
-%3: f32[4] strides [1] = aten::bernoulli.p(%0, 0.5, none) draw 1
-%4: f32[4] strides [1] = aten::mul.Tensor(%2, %3)
+%1: f32[4] strides [1] = exp(%0)
+%2: f32[4] strides [1] = bernoulli.p(%1, 0.5, none) draw 0
+%3: f32[4] strides [1] = bernoulli.p(%0, 0.5, none) draw 1
+%4: f32[4] strides [1] = mul.Tensor(%2, %3)
 output %4
 )");
   QCOMPARE(steps(graph, fuse_all(graph)),
@@ -201,9 +221,9 @@ symbol s1: input_dim %1 dim 0 hint 6 min 2
 input %0: f32[s0, 6] strides [6, 1]
 input %1: f32[s1, 6] strides [6, 1]
 input %2: f32[s1, 7] strides [7, 1]
-%3: bf16[s0, 6] strides [6, 1] = aten::_to_copy(%0, :bf16, none, none, none, false, none)
-%4: bf16[s1, 6] strides [6, 1] = aten::_to_copy(%1, :bf16, none, none, none, false, none)
-%5: bf16[s1, 7] strides [7, 1] = aten::_to_copy(%2, :bf16, none, none, none, false, none)
+%3: bf16[s0, 6] strides [6, 1] = _to_copy(%0, :bf16, none, none, none, false, none)
+%4: bf16[s1, 6] strides [6, 1] = _to_copy(%1, :bf16, none, none, none, false, none)
+%5: bf16[s1, 7] strides [7, 1] = _to_copy(%2, :bf16, none, none, none, false, none)
 output %3
 output %4
 output %5
@@ -219,52 +239,51 @@ void TestFuse::computesMovement_data() {
   QTest::addColumn<QString>("calls");
   QTest::addColumn<QString>("expected");
   const QString half =
-      "%2: f32[s0, 3] strides [6, 1] = aten::slice.Tensor(%0, 1, 3, 9223372036854775807, 1)\n"
-      "%3: f32[s0, 3] strides [3, 1] = aten::neg(%2)\n"
-      "%4: f32[s0, 3] strides [6, 1] = aten::slice.Tensor(%0, 1, 0, 3, 1)\n"
-      "%5: f32[s0, 6] strides [6, 1] = aten::cat({%3, %4}, -1)\n";
-  QTest::newRow("rotated half") << half + "%6: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%5, %0)\noutput %6\n"
+      "%2: f32[s0, 3] strides [6, 1] = slice.Tensor(%0, 1, 3, 9223372036854775807, 1)\n"
+      "%3: f32[s0, 3] strides [3, 1] = neg(%2)\n"
+      "%4: f32[s0, 3] strides [6, 1] = slice.Tensor(%0, 1, 0, 3, 1)\n"
+      "%5: f32[s0, 6] strides [6, 1] = cat({%3, %4}, -1)\n";
+  QTest::newRow("rotated half") << half + "%6: f32[s0, 6] strides [6, 1] = mul.Tensor(%5, %0)\noutput %6\n"
                                 << "kernel cat mul → %6";
   QTest::newRow("rotated half of a norm")
       << QString(half)
                  .replace("(%0, 1", "(%9, 1")
                  .prepend(
-                     "%7: f32[s0, 1] strides [1, 1] = aten::sum.dim_IntList(%0, [1], true, none)\n"
-                     "%8: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%0, %7)\n"
-                     "%9: f32[s0, 6] strides [6, 1] = aten::exp(%8)\n") +
+                     "%7: f32[s0, 1] strides [1, 1] = sum.dim_IntList(%0, [1], true, none)\n"
+                     "%8: f32[s0, 6] strides [6, 1] = mul.Tensor(%0, %7)\n"
+                     "%9: f32[s0, 6] strides [6, 1] = exp(%8)\n") +
              "output %5\n"
       << "";
   QTest::newRow("gradient of slices")
-      << "%2: f32[s0, 6] strides [6, 1] = aten::slice_backward(%1, [s0, 6], 1, 0, 2, 1)\n"
-         "%3: f32[s0, 6] strides [6, 1] = aten::slice_backward(%1, [s0, 6], -1, -2, 9223372036854775807, 1)\n"
-         "%4: f32[s0, 6] strides [6, 1] = aten::add.Tensor(%2, %3, 1)\noutput %4\n"
+      << "%2: f32[s0, 6] strides [6, 1] = slice_backward(%1, [s0, 6], 1, 0, 2, 1)\n"
+         "%3: f32[s0, 6] strides [6, 1] = slice_backward(%1, [s0, 6], -1, -2, 9223372036854775807, 1)\n"
+         "%4: f32[s0, 6] strides [6, 1] = add.Tensor(%2, %3, 1)\noutput %4\n"
       << "kernel slice_backward slice_backward add → %4";
   QTest::newRow("gradient of a selection")
-      << "%2: f32[s0] strides [6] = aten::select.int(%0, 1, 2)\n"
-         "%3: f32[s0, 6] strides [6, 1] = aten::select_backward(%2, [s0, 6], 1, -2)\noutput %3\n"
+      << "%2: f32[s0] strides [6] = select.int(%0, 1, 2)\n"
+         "%3: f32[s0, 6] strides [6, 1] = select_backward(%2, [s0, 6], 1, -2)\noutput %3\n"
       << "kernel select_backward → %3";
-  QTest::newRow("padding")
-      << "%2: f32[s0 + 3, 9] strides [9, 1] = aten::constant_pad_nd(%0, [2, 1, 1, 2], 0.5)\noutput %2\n"
-      << "kernel constant_pad_nd → %2";
-  QTest::newRow("flip") << "%2: f32[s0, 6] strides [6, 1] = aten::flip(%0, [1])\n"
-                           "%3: f32[s0, 6] strides [6, 1] = aten::sub.Tensor(%2, %0, 1)\noutput %3\n"
+  QTest::newRow("padding") << "%2: f32[s0 + 3, 9] strides [9, 1] = constant_pad_nd(%0, [2, 1, 1, 2], 0.5)\noutput %2\n"
+                           << "kernel constant_pad_nd → %2";
+  QTest::newRow("flip") << "%2: f32[s0, 6] strides [6, 1] = flip(%0, [1])\n"
+                           "%3: f32[s0, 6] strides [6, 1] = sub.Tensor(%2, %0, 1)\noutput %3\n"
                         << "kernel flip sub → %3";
-  QTest::newRow("running sums from both ends") << "%2: f32[s0, 6] strides [6, 1] = aten::cumsum(%0, -1, none)\n"
-                                                  "%3: f32[s0, 6] strides [6, 1] = aten::flip(%2, [1])\n"
-                                                  "%4: f32[s0, 6] strides [6, 1] = aten::cumsum(%3, 1, none)\n"
-                                                  "%5: f32[s0, 6] strides [6, 1] = aten::flip(%4, [-1])\noutput %5\n"
+  QTest::newRow("running sums from both ends") << "%2: f32[s0, 6] strides [6, 1] = cumsum(%0, -1, none)\n"
+                                                  "%3: f32[s0, 6] strides [6, 1] = flip(%2, [1])\n"
+                                                  "%4: f32[s0, 6] strides [6, 1] = cumsum(%3, 1, none)\n"
+                                                  "%5: f32[s0, 6] strides [6, 1] = flip(%4, [-1])\noutput %5\n"
                                                << "";
-  QTest::newRow("rows of rows") << "%2: f32[3*s0, 6] strides [6, 1] = aten::cat({%0, %0, %0}, 0)\n"
-                                   "%3: f32[3*s0] strides [1] = aten::sum.dim_IntList(%2, [-1], false, none)\n"
+  QTest::newRow("rows of rows") << "%2: f32[3*s0, 6] strides [6, 1] = cat({%0, %0, %0}, 0)\n"
+                                   "%3: f32[3*s0] strides [1] = sum.dim_IntList(%2, [-1], false, none)\n"
                                    "output %3\n"
                                 << "";
-  QTest::newRow("positions") << "%2: f32[6] strides [1] = aten::arange.start_step(1, 13, 2, :f32, none, none, none)\n"
-                                "%3: f32[s0, 6] strides [6, 1] = aten::full([s0, 6], 2.5, :f32, none, none, none)\n"
-                                "%4: f32[s0, 6] strides [6, 1] = aten::mul.Tensor(%0, %2)\n"
-                                "%5: f32[s0, 6] strides [6, 1] = aten::add.Tensor(%4, %3, 1)\noutput %5\n"
+  QTest::newRow("positions") << "%2: f32[6] strides [1] = arange.start_step(1, 13, 2, :f32, none, none, none)\n"
+                                "%3: f32[s0, 6] strides [6, 1] = full([s0, 6], 2.5, :f32, none, none, none)\n"
+                                "%4: f32[s0, 6] strides [6, 1] = mul.Tensor(%0, %2)\n"
+                                "%5: f32[s0, 6] strides [6, 1] = add.Tensor(%4, %3, 1)\noutput %5\n"
                              << "kernel mul add → %5";
-  QTest::newRow("softmax") << "%2: f32[s0, 6] strides [6, 1] = aten::_softmax(%0, 1, false)\n"
-                              "%3: f32[s0, 6] strides [6, 1] = aten::_softmax_backward_data(%0, %2, 1, :f32)\n"
+  QTest::newRow("softmax") << "%2: f32[s0, 6] strides [6, 1] = _softmax(%0, 1, false)\n"
+                              "%3: f32[s0, 6] strides [6, 1] = _softmax_backward_data(%0, %2, 1, :f32)\n"
                               "output %2\noutput %3\n"
                            << "kernel amax sub exp sum div mul sum sub mul → %2 %3";
 }

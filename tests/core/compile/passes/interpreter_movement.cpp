@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/compile/ir/operands.h"
+#include "core/compile/ir/ops.h"
 #include "tests/core/compile/passes/interpreter_ops.h"
 
 namespace lathe::testing {
@@ -107,9 +108,9 @@ Rule constant(std::function<double(const Call&)> number) {
 
 void arange(const Call& call) {
   StridedArray result = call.result();
-  const bool has_start = call.node.op != "aten::arange";
+  const bool has_start = call.node.op != "arange";
   const double start = has_start ? call.number(0) : 0.0;
-  const double step = call.node.op == "aten::arange.start_step" ? call.number(2, 1.0) : 1.0;
+  const double step = call.node.op == "arange.start_step" ? call.number(2, 1.0) : 1.0;
   for_each_index(result.sizes,
                  [&](const Index& index) { result.set(index, start + step * static_cast<double>(index[0])); });
   call.give(std::move(result));
@@ -132,6 +133,7 @@ const Rules& movement_rules() {
       {"ones_like", constant([](const Call&) { return 1.0; })},
       {"full", constant([](const Call& call) { return call.number(1); })},
       {"full_like", constant([](const Call& call) { return call.number(1); })},
+      {ir::kWrappedNumber, constant([](const Call& call) { return call.number(0); })},
       {"scalar_tensor", constant([](const Call& call) { return call.number(0); })},
       {"arange", arange},
   };

@@ -208,8 +208,8 @@ void mse_loss(const Call& call) {
 
 const Rules& row_rules() {
   static const Rules rules = {
-      {"sum", [](const Call& call) { sum(call, call.node.op == "aten::sum" ? 99 : 1); }},
-      {"mean", [](const Call& call) { mean(call, call.node.op == "aten::mean" ? 99 : 1); }},
+      {"sum", [](const Call& call) { sum(call, call.node.op == "sum" ? 99 : 1); }},
+      {"mean", [](const Call& call) { mean(call, call.node.op == "mean" ? 99 : 1); }},
       {"amax",
        [](const Call& call) {
          reduce(

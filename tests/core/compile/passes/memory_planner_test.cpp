@@ -17,13 +17,13 @@ const char* const kChain = R"(symbol s0: input_dim %0 dim 0 hint 4 min 2
 input %0: f32[s0, 4] strides [4, 1]
 parameter %1: f32[4, 4] strides [4, 1]
 parameter %2: f32[4, 8] strides [8, 1]
-%3: f32[s0, 4] strides [4, 1] = aten::exp(%0)
-%4: f32[s0, 4] strides [4, 1] = aten::mm(%3, %1)
-%5: f32[s0, 4] strides [4, 1] = aten::exp(%4)
-%6: f32[s0, 8] strides [8, 1] = aten::mm(%5, %2)
-%7: f32[s0, 8] strides [8, 1] = aten::tanh(%6)
-%8: f32[8, s0] strides [1, 8] = aten::t(%7)
-%9: f32[8, 8] strides [8, 1] = aten::mm(%8, %7)
+%3: f32[s0, 4] strides [4, 1] = exp(%0)
+%4: f32[s0, 4] strides [4, 1] = mm(%3, %1)
+%5: f32[s0, 4] strides [4, 1] = exp(%4)
+%6: f32[s0, 8] strides [8, 1] = mm(%5, %2)
+%7: f32[s0, 8] strides [8, 1] = tanh(%6)
+%8: f32[8, s0] strides [1, 8] = t(%7)
+%9: f32[8, 8] strides [8, 1] = mm(%8, %7)
 output %9
 )";
 
@@ -82,12 +82,12 @@ void TestMemoryPlanner::sharesPlacesOverTime() {
 void TestMemoryPlanner::leavesOutputsAndDataSizesOut() {
   const ir::Graph graph = ir::parse(R"(symbol s0: data %1 dim 0 hint 3 min 0
 input %0: bool[6] strides [1]
-%1: i64[s0, 1] strides [1, s0] = aten::nonzero(%0)
-%2: f32[s0, 1] strides [1, s0] = aten::_to_copy(%1, :f32, none, none, none, false, none)
-%3: f32[s0, s0] strides [s0, 1] = aten::odd(%2)
-%4: f32[6] strides [1] = aten::_to_copy(%0, :f32, none, none, none, false, none)
-%5: f32[6] strides [1] = aten::exp(%4)
-%6: f32[2, 3] strides [3, 1] = aten::view(%5, [2, 3])
+%1: i64[s0, 1] strides [1, s0] = nonzero(%0)
+%2: f32[s0, 1] strides [1, s0] = _to_copy(%1, :f32, none, none, none, false, none)
+%3: f32[s0, s0] strides [s0, 1] = odd(%2)
+%4: f32[6] strides [1] = _to_copy(%0, :f32, none, none, none, false, none)
+%5: f32[6] strides [1] = exp(%4)
+%6: f32[2, 3] strides [3, 1] = view(%5, [2, 3])
 output %3
 output %6
 )");

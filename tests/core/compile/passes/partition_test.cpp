@@ -83,17 +83,17 @@ void TestPartition::savesTheSmallestValues() {
 input %0: f32[s0, 16] strides [16, 1]
 parameter %1: f32[16, 4] strides [4, 1]
 tangent %2: f32[s0, 4] strides [4, 1]
-%3: f32[s0, 1] strides [1, 1] = aten::mean.dim(%0, [-1], true, none)
-%4: f32[s0, 16] strides [16, 1] = aten::sub.Tensor(%0, %3, 1)
-%5: f32[s0, 16] strides [16, 1] = aten::exp(%4)
-%6: f32[s0, 4] strides [4, 1] = aten::mm(%5, %1)
-%7: f32[s0, 4] strides [4, 1] = aten::tanh(%6)
-%8: f32[s0, 4] strides [4, 1] = backward aten::tanh_backward(%2, %7)
-%9: f32[4, 16] strides [1, 4] = backward aten::t(%1)
-%10: f32[s0, 16] strides [16, 1] = backward aten::mm(%8, %9)
-%11: f32[s0, 16] strides [16, 1] = backward aten::mul.Tensor(%10, %5)
-%12: f32[16, s0] strides [1, 16] = backward aten::t(%5)
-%13: f32[16, 4] strides [4, 1] = backward aten::mm(%12, %8)
+%3: f32[s0, 1] strides [1, 1] = mean.dim(%0, [-1], true, none)
+%4: f32[s0, 16] strides [16, 1] = sub.Tensor(%0, %3, 1)
+%5: f32[s0, 16] strides [16, 1] = exp(%4)
+%6: f32[s0, 4] strides [4, 1] = mm(%5, %1)
+%7: f32[s0, 4] strides [4, 1] = tanh(%6)
+%8: f32[s0, 4] strides [4, 1] = backward tanh_backward(%2, %7)
+%9: f32[4, 16] strides [1, 4] = backward t(%1)
+%10: f32[s0, 16] strides [16, 1] = backward mm(%8, %9)
+%11: f32[s0, 16] strides [16, 1] = backward mul.Tensor(%10, %5)
+%12: f32[16, s0] strides [1, 16] = backward t(%5)
+%13: f32[16, 4] strides [4, 1] = backward mm(%12, %8)
 output %7
 input_gradient %11
 parameter_gradient %13
@@ -114,11 +114,11 @@ void TestPartition::placesRecomputedNodesBeforeTheirReaders() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1]
 input %1: f32[4] strides [1]
 tangent %2: f32[4] strides [1]
-%3: f32[4] strides [1] = aten::exp(%0)
-%4: f32[4] strides [1] = aten::mul.Tensor(%3, %1)
-%5: f32[4] strides [1] = backward aten::neg(%2)
-%6: f32[4] strides [1] = backward aten::mul.Tensor(%5, %3)
-%7: f32[4] strides [1] = backward aten::mul.Tensor(%6, %1)
+%3: f32[4] strides [1] = exp(%0)
+%4: f32[4] strides [1] = mul.Tensor(%3, %1)
+%5: f32[4] strides [1] = backward neg(%2)
+%6: f32[4] strides [1] = backward mul.Tensor(%5, %3)
+%7: f32[4] strides [1] = backward mul.Tensor(%6, %1)
 output %4
 input_gradient %7
 input_gradient %6
@@ -131,9 +131,9 @@ input_gradient %6
 void TestPartition::neverDrawsTwice() {
   const ir::Graph graph = ir::parse(R"(input %0: f32[4] strides [1]
 tangent %1: f32[4] strides [1]
-%2: bool[4] strides [1] = aten::bernoulli.p(%0, 0.5, none) draw 0
-%3: f32[4] strides [1] = aten::mul.Tensor(%0, %2)
-%4: f32[4] strides [1] = backward aten::mul.Tensor(%1, %2)
+%2: bool[4] strides [1] = bernoulli.p(%0, 0.5, none) draw 0
+%3: f32[4] strides [1] = mul.Tensor(%0, %2)
+%4: f32[4] strides [1] = backward mul.Tensor(%1, %2)
 output %3
 input_gradient %4
 )");

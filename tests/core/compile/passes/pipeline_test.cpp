@@ -52,7 +52,7 @@ void TestPipeline::keepsValuesAfterEachPass() {
 }
 
 void TestPipeline::namesThePassThatBreaksAGraph() {
-  ir::Graph graph = ir::parse("input %0: f32[2] strides [1]\n%1: f32[2] strides [1] = aten::neg(%0)\noutput %1\n");
+  ir::Graph graph = ir::parse("input %0: f32[2] strides [1]\n%1: f32[2] strides [1] = neg(%0)\noutput %1\n");
   graph.values[1].strides.clear();
   try {
     passes::run_pipeline(graph);
@@ -75,11 +75,11 @@ void TestPipeline::writesDownWhatItDoes() {
 parameter %1: f32[3, 4] strides [4, 1]
 tangent %2: f32[2, 4] strides [4, 1]
 %3: f32[2, 3] strides [3, 1] = aten::detach(%0)
-%4: f32[2, 4] strides [4, 1] = aten::mm(%3, %1)
-%5: f32[2, 4] strides [4, 1] = aten::tanh(%4)
-%6: f32[2, 4] strides [4, 1] = backward aten::tanh_backward(%2, %5)
-%7: f32[3, 2] strides [1, 3] = backward aten::t(%0)
-%8: f32[3, 4] strides [4, 1] = backward aten::mm(%7, %6)
+%4: f32[2, 4] strides [4, 1] = mm(%3, %1)
+%5: f32[2, 4] strides [4, 1] = tanh(%4)
+%6: f32[2, 4] strides [4, 1] = backward tanh_backward(%2, %5)
+%7: f32[3, 2] strides [1, 3] = backward t(%0)
+%8: f32[3, 4] strides [4, 1] = backward mm(%7, %6)
 output %5
 input_gradient _
 parameter_gradient %8
@@ -88,8 +88,8 @@ parameter_gradient %8
   QVERIFY(stages.contains("fold") && stages.endsWith("backward"));
   QString expected = R"(inputs %5 %2 %0
 kernel k_tanh_backward_* [8]: %5 %2 → %6; frees %2 %5
-view aten::t(%0) → %7
-library aten::mm(%7, %6) → %8; frees %0 %6 %7
+view t(%0) → %7
+library mm(%7, %6) → %8; frees %0 %6 %7
 outputs %8
 )";
   QVERIFY2(QRegularExpression(
@@ -118,18 +118,18 @@ void TestPipeline::keepsTheForwardOfAnotherRecording() {
 parameter %1: f32[8, 8] strides [8, 1]
 parameter %13: f32[8, 8] strides [8, 1]
 )";
-  const std::string body = R"(%4: f32[3, 8] strides [8, 1], _, _ = aten::native_layer_norm(%0, [8], none, none, 1e-06)
-%5: f32[3, 8] strides [8, 1] = aten::mm(%4, %1)
-%6: f32[3, 8] strides [8, 1] = aten::tanh(%5)
-%14: f32[3, 8] strides [8, 1] = aten::mm(%0, %13)
-%7: f32[3, 8] strides [8, 1] = aten::exp(%14)
+  const std::string body = R"(%4: f32[3, 8] strides [8, 1], _, _ = native_layer_norm(%0, [8], none, none, 1e-06)
+%5: f32[3, 8] strides [8, 1] = mm(%4, %1)
+%6: f32[3, 8] strides [8, 1] = tanh(%5)
+%14: f32[3, 8] strides [8, 1] = mm(%0, %13)
+%7: f32[3, 8] strides [8, 1] = exp(%14)
 )";
   const std::string both = forward + "tangent %2: f32[3, 8] strides [8, 1]\ntangent %3: f32[3, 8] strides [8, 1]\n" +
-                           body + R"(%8: f32[3, 8] strides [8, 1] = backward aten::tanh_backward(%2, %6)
-%9: f32[3, 8] strides [8, 1] = backward aten::mul.Tensor(%3, %7)
-%10: f32[3, 8] strides [8, 1] = backward aten::add.Tensor(%8, %9, 1)
-%11: f32[8, 3] strides [1, 8] = backward aten::t(%4)
-%12: f32[8, 8] strides [8, 1] = backward aten::mm(%11, %10)
+                           body + R"(%8: f32[3, 8] strides [8, 1] = backward tanh_backward(%2, %6)
+%9: f32[3, 8] strides [8, 1] = backward mul.Tensor(%3, %7)
+%10: f32[3, 8] strides [8, 1] = backward add.Tensor(%8, %9, 1)
+%11: f32[8, 3] strides [1, 8] = backward t(%4)
+%12: f32[8, 8] strides [8, 1] = backward mm(%11, %10)
 output %6
 output %7
 input_gradient _
@@ -137,9 +137,9 @@ parameter_gradient %12
 parameter_gradient _
 )";
   const std::string one = forward + "tangent %2: f32[3, 8] strides [8, 1]\n" + body +
-                          R"(%8: f32[3, 8] strides [8, 1] = backward aten::tanh_backward(%2, %6)
-%11: f32[8, 3] strides [1, 8] = backward aten::t(%4)
-%12: f32[8, 8] strides [8, 1] = backward aten::mm(%11, %8)
+                          R"(%8: f32[3, 8] strides [8, 1] = backward tanh_backward(%2, %6)
+%11: f32[8, 3] strides [1, 8] = backward t(%4)
+%12: f32[8, 8] strides [8, 1] = backward mm(%11, %8)
 output %6
 output %7
 input_gradient _

@@ -103,11 +103,11 @@ class Generator {
 
   void unary() {
     const ValueId x = any();
-    const std::vector<const char*> ops = {"aten::tanh", "aten::sin", "aten::neg", "aten::sigmoid", "aten::abs"};
+    const std::vector<const char*> ops = {"tanh", "sin", "neg", "sigmoid", "abs"};
     const DType dtype = value(x).dtype;
     if (half_ && pick(3) == 0) {
       const DType to = dtype == DType::f32 ? DType::bf16 : DType::f32;
-      compute("aten::_to_copy", {tensor_operand(x), attribute_operand(to)}, to, Sizes(value(x).sizes));
+      compute("_to_copy", {tensor_operand(x), attribute_operand(to)}, to, Sizes(value(x).sizes));
       return;
     }
     compute(ops[static_cast<std::size_t>(pick(5))], {tensor_operand(x)}, dtype, Sizes(value(x).sizes));
@@ -131,10 +131,9 @@ class Generator {
       const Sizes sizes = value(a).sizes;
       const bool sum = pick(2) == 0;
       const ValueId both =
-          sum ? compute("aten::add.Tensor", {tensor_operand(a), tensor_operand(b), attribute_operand(Size(1))}, dtype,
-                        sizes)
-              : compute("aten::mul.Tensor", {tensor_operand(b), tensor_operand(a)}, dtype, sizes);
-      compute("aten::sin", {tensor_operand(both)}, dtype, sizes);  // keeps numbers small
+          sum ? compute("add.Tensor", {tensor_operand(a), tensor_operand(b), attribute_operand(Size(1))}, dtype, sizes)
+              : compute("mul.Tensor", {tensor_operand(b), tensor_operand(a)}, dtype, sizes);
+      compute("sin", {tensor_operand(both)}, dtype, sizes);  // keeps numbers small
       return;
     }
   }
@@ -147,9 +146,9 @@ class Generator {
     sizes.pop_back();
     if (keep) sizes.emplace_back(1);
     if (pick(4) == 0 && value(x).dtype == DType::f32) {
-      compute("aten::cumsum", {tensor_operand(x), attribute_operand(Size(-1)), attribute_operand()}, DType::f32,
+      compute("cumsum", {tensor_operand(x), attribute_operand(Size(-1)), attribute_operand()}, DType::f32,
               Sizes(value(x).sizes));
-      compute("aten::sin", {tensor_operand(static_cast<ValueId>(graph_.values.size()) - 1)}, DType::f32,
+      compute("sin", {tensor_operand(static_cast<ValueId>(graph_.values.size()) - 1)}, DType::f32,
               Sizes(value(x).sizes));
       return;
     }
@@ -157,9 +156,9 @@ class Generator {
     const std::vector<ir::Operand> operands = {tensor_operand(x), attribute_operand(Sizes{Size(-1)}),
                                                attribute_operand(keep), attribute_operand()};
     if (pick(3) == 0) {
-      compute("aten::amax", {operands[0], operands[1], operands[2]}, dtype, sizes);
+      compute("amax", {operands[0], operands[1], operands[2]}, dtype, sizes);
     } else {
-      compute("aten::mean.dim", operands, dtype, sizes);
+      compute("mean.dim", operands, dtype, sizes);
     }
   }
 
@@ -169,7 +168,7 @@ class Generator {
     if (sizes.empty()) return;
     const auto last = static_cast<std::int64_t>(sizes.size()) - 1;
     if (pick(3) == 0) {
-      compute("aten::flip", {tensor_operand(x), attribute_operand(Sizes{Size(pick(static_cast<int>(sizes.size())))})},
+      compute("flip", {tensor_operand(x), attribute_operand(Sizes{Size(pick(static_cast<int>(sizes.size())))})},
               value(x).dtype, sizes);
       return;
     }
@@ -177,13 +176,13 @@ class Generator {
     Sizes half = sizes;
     half.back() = 3;
     const auto part = [&](std::int64_t start) {
-      return append("aten::slice.Tensor",
+      return append("slice.Tensor",
                     {tensor_operand(x), attribute_operand(Size(last)), attribute_operand(Size(start)),
                      attribute_operand(Size(start + 3)), attribute_operand(Size(1))},
                     value(x).dtype, half, Sizes(value(x).strides));
     };
     if (pick(2) == 0) {
-      compute("aten::slice_backward",
+      compute("slice_backward",
               {tensor_operand(part(3)), attribute_operand(sizes), attribute_operand(Size(last)),
                attribute_operand(Size(3)), attribute_operand(Size(6)), attribute_operand(Size(1))},
               value(x).dtype, sizes);
@@ -192,7 +191,7 @@ class Generator {
     ir::Operand pieces;
     pieces.kind = ir::Operand::Kind::tensors;
     pieces.values = {part(3), part(0)};
-    compute("aten::cat", {pieces, attribute_operand(Size(-1))}, value(x).dtype, sizes);
+    compute("cat", {pieces, attribute_operand(Size(-1))}, value(x).dtype, sizes);
   }
 
   void view() {
@@ -203,9 +202,7 @@ class Generator {
       append(op, std::move(more), value(x).dtype, to, steps);
     };
     const bool dense = strides == ir::dense_strides(sizes);
-    const auto reshape = [&](const Sizes& to) {
-      show("aten::view", {attribute_operand(to)}, to, ir::dense_strides(to));
-    };
+    const auto reshape = [&](const Sizes& to) { show("view", {attribute_operand(to)}, to, ir::dense_strides(to)); };
     if (sizes.size() == 3 && dense && pick(2) == 0) return reshape({sizes[0] * sizes[1], sizes[2]});
     if (sizes.size() == 2 && dense && sizes[0] == s(0) * s(1) && pick(2) == 0) return reshape({s(0), s(1), sizes[1]});
     if (dense && !sizes.empty() && sizes.back() == Size(6) && pick(3) == 0) {
@@ -225,11 +222,11 @@ class Generator {
     if (pick(2) == 0) {
       std::swap(to[0], to[1]);
       std::swap(steps[0], steps[1]);
-      return show("aten::transpose.int", {attribute_operand(Size(0)), attribute_operand(Size(1))}, to, steps);
+      return show("transpose.int", {attribute_operand(Size(0)), attribute_operand(Size(1))}, to, steps);
     }
     to.erase(to.begin());
     steps.erase(steps.begin());
-    show("aten::select.int", {attribute_operand(Size(0)), attribute_operand(Size(pick(2) == 0 ? 0 : -1))}, to, steps);
+    show("select.int", {attribute_operand(Size(0)), attribute_operand(Size(pick(2) == 0 ? 0 : -1))}, to, steps);
   }
 
   std::mt19937 random_;
