@@ -5,10 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "core/config/args.h"
+#include "core/models/adapters/lora.h"
+#include "core/models/anima/dit.h"
+#include "core/train/checkpoint.h"
+#include "core/train/lora_options.h"
 #include "core/train/metadata.h"
 #include "core/train/optimizers/make_optimizer.h"
+#include "core/train/run_options.h"
 #include "tests/core/train/golden_file.h"
 #include "tests/support/golden.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/support/test_main.h"
 
 using namespace lathe;
@@ -22,6 +28,8 @@ class TestGoldenLoraMetadata : public QObject {
   void initTestCase();
   void equalsTheReference_data();
   void equalsTheReference();
+  void savesTheSameTensors_data() { equalsTheReference_data(); }
+  void savesTheSameTensors();
   void wouldNoticeAnotherOption();
 };
 
@@ -223,6 +231,28 @@ void TestGoldenLoraMetadata::equalsTheReference() {
   const auto different = differences(metadata_of(header, settings_of(content, header), manifest), header);
   for (const std::string& line : different) qWarning("%s", line.c_str());
   QVERIFY(different.empty());
+}
+
+void TestGoldenLoraMetadata::savesTheSameTensors() {
+  QFETCH(QString, run);
+  QFETCH(QString, file);
+  LATHE_NEEDS_GOLDEN("anima/tiny_dit.safetensors");
+  const Json& content = runs()[run.toStdString()];
+  const Json& own = content["files"][file.toStdString()]["keys"];
+  const Json& expected = own.is_array() ? own : content["files"].begin().value()["keys"];  // "as in the first file"
+  const config::Settings settings = settings_of(content, content["files"][file.toStdString()]["metadata"]);
+  const auto dit = models::anima::Dit::load(testing::golden_folder() / "anima" / "tiny_dit.safetensors", {});
+  config::Findings findings;
+  const models::LoraNetwork lora(dit->linears(), "lora_unet", train::lora_options(settings, findings));
+  const testing::TemporaryFolder folder;
+  train::save_adapter(folder.path() / "a.safetensors", lora.state(), {}, train::save_options(settings));
+  const io::SafetensorsFile saved(folder.path() / "a.safetensors");
+  Json actual = Json::array();
+  for (const io::TensorInfo& info : saved.tensors()) {
+    actual.push_back({info.name, info.shape, io::name(info.dtype)});
+  }
+  QCOMPARE(actual.size(), expected.size());
+  for (std::size_t i = 0; i < actual.size(); ++i) QCOMPARE(actual[i].dump(), expected[i].dump());
 }
 
 void TestGoldenLoraMetadata::wouldNoticeAnotherOption() {
