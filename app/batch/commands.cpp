@@ -27,7 +27,7 @@ int write_config_file(const config::Settings& settings) {
   const std::filesystem::path file = from_utf8(settings.text("config_file"));
   if (std::filesystem::exists(file)) {
     std::fprintf(stderr, "error: '%s' exists already; name another config_file\n", to_utf8(file).c_str());
-    return 1;
+    return kInvalidSettings;
   }
   write_text(file, config::effective_toml(settings));
   std::printf("wrote %s\n", to_utf8(file).c_str());
@@ -38,8 +38,8 @@ int write_config_file(const config::Settings& settings) {
 
 int run_train(const Call& call, run::MakeBackend make_backend) {
   Prepared prepared = prepare(call, Depth::data, make_backend);
-  if (prepared.settings.flag("output_config")) return write_config_file(prepared.settings);
   if (refuses(prepared)) return kInvalidSettings;
+  if (prepared.settings.flag("output_config")) return write_config_file(prepared.settings);
   return run_session(call, prepared, make_backend, "train");
 }
 

@@ -162,6 +162,8 @@ void say_what_next(const fs::path& folder) {
               to_utf8(folder / "output" / "demo.safetensors").c_str(), to_utf8(folder / "output" / "sample").c_str(),
               to_utf8(folder / "train.toml").c_str());
   std::printf(
+      "  (the stand-in models are random: their samples show that everything runs, not what the real ones draw)\n");
+  std::printf(
       "\nwith real weights (Anima DiT, Qwen3-0.6B and the Qwen-Image VAE as .safetensors) and your own pictures:\n"
       "  lathe-batch plan  your.toml     what will be trained, how long, how much memory and disk\n"
       "  lathe-batch train your.toml\n"

@@ -19,7 +19,10 @@ Prepared prepare(const Call& call, Depth depth, run::MakeBackend make_backend) {
   Prepared prepared;
   config::Arguments arguments = config::parse_arguments(call.words, prepared.findings);
   prepared.settings = std::move(arguments.settings);
-  prepared.data = config::read_data_config(prepared.settings, prepared.findings);
+  if (call.command != "sample") prepared.data = config::read_data_config(prepared.settings, prepared.findings);
+  if (call.command == "sample") {  // nothing is trained: what training asks for does not matter
+    prepared.settings.set("network_train_unet_only", true, config::Source::automatic);
+  }
   config::ValidateOptions options;
   options.purpose = purpose_of(call.command);
   options.cards = make_backend()->card_count();

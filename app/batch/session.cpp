@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/files.h"
 #include "core/base/format.h"
+#include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/config/effective.h"
 #include "core/plan/forecast_json.h"
@@ -49,11 +50,15 @@ class Silent : public run::EventSink {
   void post(run::Event) override {}
 };
 
-// Collects what decides the exit code.
+// Collects what decides the exit code. `to_stderr`: nobody else tells why a run failed.
 class Outcome : public run::EventSink {
  public:
+  explicit Outcome(bool to_stderr) : to_stderr_(to_stderr) {}
   void post(run::Event event) override {
-    if (const auto* failed = std::get_if<run::RunFailed>(&event.body)) kind_ = failed->kind;
+    const auto* failed = std::get_if<run::RunFailed>(&event.body);
+    if (failed == nullptr) return;
+    kind_ = failed->kind;
+    if (to_stderr_) std::fprintf(stderr, "failed: %s\n", failed->message.english().c_str());
   }
   int code(run::EndStatus status) const {
     if (status == run::EndStatus::stopped) return kStopped;
@@ -62,6 +67,7 @@ class Outcome : public run::EventSink {
   }
 
  private:
+  bool to_stderr_;
   std::string kind_;
 };
 
@@ -83,6 +89,14 @@ run::Work work_for(const std::string& command) {
   };
 }
 
+log::Level log_level(const config::Settings& settings) {
+  const std::string name = settings.text("console_log_level");
+  if (name == "DEBUG") return log::Level::debug;
+  if (name == "WARNING") return log::Level::warning;
+  if (name == "ERROR" || name == "CRITICAL") return log::Level::error;
+  return log::Level::info;
+}
+
 void write_beginnings(const run::RunFolder& folder, const Prepared& prepared) {
   write_text(folder.settings(), config::effective_toml(prepared.settings));
   write_text(folder.command_line(), join(config::effective_words(prepared.settings), "\n") + "\n");
@@ -97,6 +111,9 @@ int run_session(const Call& call, const Prepared& prepared, run::MakeBackend mak
   const run::RunFolder folder =
       run::create_run_folder(from_utf8(settings.text("output_dir")), settings.text("output_name"));
   write_beginnings(folder, prepared);
+  const std::string log_file = settings.text("console_log_file");
+  log::set_up(log_level(settings), log_file.empty() ? folder.log() : from_utf8(log_file),
+              settings.flag("console_log_simple"));
 
   std::unique_ptr<run::EventSink> console;
   if (call.json) {
@@ -107,7 +124,7 @@ int run_session(const Call& call, const Prepared& prepared, run::MakeBackend mak
     console = std::make_unique<Console>(stdout, is_terminal(stdout));
   }
   run::EventFile events(folder.events());
-  Outcome outcome;
+  Outcome outcome(call.json || call.quiet);
   std::vector<run::EventSink*> sinks = {console.get(), &events, &outcome};
   if (also != nullptr) sinks.push_back(also);
   std::optional<run::TensorBoardFile> tensorboard;
@@ -118,6 +135,10 @@ int run_session(const Call& call, const Prepared& prepared, run::MakeBackend mak
   const StopOnSignal signals(session.control());
   int code = outcome.code(session.wait());
   if (!call.json && !call.quiet) std::printf("run folder: %s\n", to_utf8(folder.path).c_str());
+  if (events.dropped() > 0) {
+    std::fprintf(stderr, "%s\n",
+                 format("warning: {} events could not be written to {}", events.dropped(), folder.events()).c_str());
+  }
   const double threshold = settings.real("coverage_threshold");
   if (code == kDone && prepared.forecast && prepared.forecast->coverage < threshold) {
     std::fprintf(stderr, "%s\n",

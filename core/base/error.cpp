@@ -16,6 +16,8 @@ std::string_view name(ErrorKind kind) {
       return "checkpoint";
     case ErrorKind::dataset:
       return "dataset";
+    case ErrorKind::numerics:
+      return "numerics";
     case ErrorKind::resource:
       return "resource";
     case ErrorKind::stopped:

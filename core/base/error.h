@@ -13,6 +13,7 @@ enum class ErrorKind {
   format,      // a file was read and is not what it claims to be
   checkpoint,  // a model, adapter or state file does not fit
   dataset,     // images, captions, caches
+  numerics,    // the numbers of a run are not finite
   resource,    // memory, disk, device
   stopped,     // stopped on request
   internal,    // a fault of ours

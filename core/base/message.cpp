@@ -2,7 +2,9 @@
 
 namespace lathe {
 
-std::string argument_text(const FormatArgument& argument) { return vformat("{}", {argument}); }
+std::string argument_text(const FormatArgument& argument) {
+  return vformat("{}", {argument});
+}
 
 std::string Message::english() const {
   std::vector<FormatArgument> filled;

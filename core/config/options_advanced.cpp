@@ -17,7 +17,8 @@ std::vector<Option> advanced_options() {
                          "processor has cores."),
               8)
           .at_least(0),
-      flag(LATHE_TEXT("option.persistent_data_loader_workers", "Keeps those threads between epochs.")),
+      flag(LATHE_TEXT("option.persistent_data_loader_workers", "Keeps those threads between epochs."))
+          .no_effect(LATHE_TEXT("reason.workers_stay", "{}: the threads always live as long as the run")),
       integer(LATHE_TEXT("option.ddp_timeout", "Minutes that processes wait for each other."))
           .no_effect(kSeveralProcesses),
       flag(LATHE_TEXT("option.ddp_gradient_as_bucket_view", "Saves memory in the exchange of gradients."))

@@ -143,7 +143,9 @@ std::vector<Option> cache_options() {
       integer(LATHE_TEXT("option.text_encoder_batch_size",
                          "Captions that are encoded at once; unset takes the batch "
                          "size of the dataset."))
-          .at_least(1),
+          .at_least(1)
+          .no_effect(LATHE_TEXT("reason.one_by_one",
+                                "{}: captions are encoded one by one, since only their real tokens are computed")),
       flag(LATHE_TEXT("option.skip_cache_check", "Trusts cache files that exist without opening them.")),
       flag(LATHE_TEXT("option.recheck_cache",
                       "Compares every cache file with the picture, caption and settings it was "

@@ -39,7 +39,8 @@ std::vector<Option> model_options() {
                          "Rows or columns that the VAE handles at once, to save memory; an "
                          "odd number is raised by one."))
           .at_least(1),
-      flag(LATHE_TEXT("option.vae_disable_cache", "Lets the VAE work without its cache of earlier frames.")),
+      flag(LATHE_TEXT("option.vae_disable_cache", "Lets the VAE work without its cache of earlier frames."))
+          .no_effect(LATHE_TEXT("reason.one_frame_only", "{}: a picture has one frame, so there is no such cache")),
       flag(LATHE_TEXT("option.no_half_vae", "Runs the VAE in 32-bit floats whatever mixed_precision says.")),
       flag(LATHE_TEXT("option.qwen_image_vae_2d", "Folds the 3-D convolutions of the VAE into 2-D ones."))
           .no_effect(kOneFrame)

@@ -28,9 +28,7 @@ std::vector<Option> saving_options() {
       choice(LATHE_TEXT("option.save_model_as", "Kind of the adapter file."), {"ckpt", "pt", "safetensors"},
              "safetensors")
           .not_yet({"ckpt", "pt"}, kPickle),
-      integer(LATHE_TEXT("option.save_retries",
-                         "Times that a failed save is tried again before the run ends."),
-              3)
+      integer(LATHE_TEXT("option.save_retries", "Times that a failed save is tried again before the run ends."), 3)
           .at_least(0)
           .ours(),
       flag(LATHE_TEXT("option.save_state", "Saves the state of the run with every adapter, to continue from."))

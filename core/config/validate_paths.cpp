@@ -100,7 +100,7 @@ std::vector<std::string> required_for(Purpose purpose) {
     case Purpose::train:
       return {"pretrained_model_name_or_path", "qwen3", "vae", "output_dir"};
     case Purpose::cache:
-      return {"qwen3", "vae"};
+      return {"qwen3", "vae", "output_dir"};
     case Purpose::sample:
       return {"pretrained_model_name_or_path", "qwen3", "vae", "output_dir", "sample_prompts"};
     case Purpose::plan:

@@ -66,7 +66,7 @@ struct ImageLoader::State {
   BatchPlan plan_next() {
     const std::size_t place = planned++;
     text::CaptionMoment now = moment;
-    now.step += static_cast<std::int64_t>(static_cast<double>(place) * steps_per_batch);
+    now.step += static_cast<std::int64_t>(static_cast<double>(place) * steps_per_batch + 1e-6);
     return plan_batch(datasets, order[place], {sources.latents != nullptr, sources.texts}, now, random);
   }
 

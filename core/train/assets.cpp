@@ -1,5 +1,6 @@
 #include "core/train/assets.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include <ATen/ATen.h>
@@ -120,16 +121,52 @@ data::TextOutputs encode_caption(const models::Qwen3& encoder, const Tokenizers&
   return outputs;
 }
 
+void apply_matmul_settings(const RunContext& context) {
+  const config::Settings& settings = context.settings();
+  const std::string precision = settings.text("float32_matmul_precision");
+  apply(MatmulSettings{settings.flag("cuda_allow_tf32"), settings.flag("cuda_cudnn_benchmark"), precision});
+}
+
+std::string attention_kernel(const models::anima::Dit& dit) {
+  constexpr std::int64_t kTokens = 64;
+  const models::anima::DitSizes& sizes = dit.sizes();
+  const at::Tensor q = at::zeros({1, sizes.heads, kTokens, sizes.head_size},
+                                 at::TensorOptions(dit.options().device).dtype(dit.options().dtype));
+  switch (at::_fused_sdp_choice(q.requires_grad_(), q, q)) {
+    case 1:
+      return "flash";
+    case 2:
+      return "memory-efficient";
+    case 3:
+      return "cuDNN";
+    default:
+      return "math";
+  }
+}
+
 std::string file_fingerprint(const fs::path& path) {
   std::error_code failed;
-  if (!fs::is_regular_file(path, failed)) return {};
-  // The head holds names and shapes, the tail the last weights; hashing gigabytes at each start would be felt.
-  const MappedFile file(path);
-  const auto bytes = file.bytes();
   Sha256 hash;
-  hash.add(std::to_string(bytes.size()));
-  hash.add(bytes.first(std::min(kHashedPart, bytes.size())));
-  hash.add(bytes.last(std::min(kHashedPart, bytes.size())));
+  // The head holds names and shapes, the tail the last weights; hashing gigabytes at each start would be felt.
+  const auto add = [&hash](const fs::path& file) {
+    const MappedFile mapped(file);
+    const auto bytes = mapped.bytes();
+    hash.add(std::to_string(bytes.size()));
+    hash.add(bytes.first(std::min(kHashedPart, bytes.size())));
+    hash.add(bytes.last(std::min(kHashedPart, bytes.size())));
+  };
+  if (fs::is_directory(path, failed)) {
+    std::vector<fs::path> files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
+      if (entry.is_regular_file(failed)) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    for (const fs::path& file : files) add(file);
+  } else if (fs::is_regular_file(path, failed)) {
+    add(path);
+  } else {
+    return {};
+  }
   return hash.hex().substr(0, 32);
 }
 

@@ -40,8 +40,14 @@ std::unique_ptr<models::anima::Dit> load_dit(const RunContext& context, at::Devi
 data::TextOutputs encode_caption(const models::Qwen3& encoder, const Tokenizers& tokenizers, const std::string& caption,
                                  at::ScalarType dtype, at::Device device);
 
-// Identity of a weights file for cache fingerprints: size, time and a hash over parts of it; "" where it cannot be
-// read.
+// cuda_allow_tf32, cuda_cudnn_benchmark and float32_matmul_precision, for the whole process.
+void apply_matmul_settings(const RunContext& context);
+
+// The kernel that torch chooses for the blocks' self-attention: "flash", "memory-efficient", "cuDNN" or "math".
+std::string attention_kernel(const models::anima::Dit& dit);
+
+// Identity of a weights file, or of a Hugging Face folder with its tokenizer, for cache fingerprints: sizes and a hash
+// over head and tail of each file; "" where it cannot be read.
 std::string file_fingerprint(const std::filesystem::path& path);
 
 }  // namespace lathe::train

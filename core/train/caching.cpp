@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -26,13 +27,14 @@ constexpr TextId kRebuilt = LATHE_TEXT("train.cache_rebuilt", "{}: {} made anew:
 struct Item {
   const dataset::Dataset* dataset;
   const dataset::Image* image;
+  bool flipped = false;  // the mirrored latents are needed, too
 };
 
 std::vector<Item> all_items(const dataset::Manifest& manifest) {
   std::vector<Item> items;
   for (const auto* sets : {&manifest.training, &manifest.validation}) {
     for (const dataset::Dataset& set : *sets) {
-      for (const dataset::Image& image : set.images) items.push_back({&set, &image});
+      for (const dataset::Image& image : set.images) items.push_back({&set, &image, false});
     }
   }
   return items;
@@ -65,12 +67,32 @@ std::vector<std::vector<Item>> batches_for_vae(std::vector<Item> items, std::int
   for (const Item& item : items) {
     const bool joins = !batches.empty() && static_cast<std::int64_t>(batches.back().size()) < batch_size &&
                        batches.back()[0].image->fit.bucket == item.image->fit.bucket &&
-                       subset_of(batches.back()[0]).flip_aug == subset_of(item).flip_aug &&
+                       batches.back()[0].flipped == item.flipped &&
                        subset_of(batches.back()[0]).alpha_mask == subset_of(item).alpha_mask;
     if (!joins) batches.emplace_back();
     batches.back().push_back(item);
   }
   return batches;
+}
+
+// One image may be in several datasets of one size, and they share its cache file: it is encoded once, with everything
+// that any of them needs.
+std::vector<Item> shared_once(const std::vector<Item>& stale, const std::vector<Item>& all) {
+  using Key = std::pair<std::filesystem::path, dataset::Size>;
+  const auto key_of = [](const Item& item) { return Key(item.image->latent_cache, item.image->fit.bucket); };
+  std::set<Key> flipped, masked, taken;
+  for (const Item& item : all) {
+    if (subset_of(item).flip_aug) flipped.insert(key_of(item));
+    if (subset_of(item).alpha_mask) masked.insert(key_of(item));
+  }
+  std::vector<Item> once;
+  for (Item item : stale) {
+    if (masked.contains(key_of(item)) && !subset_of(item).alpha_mask) continue;  // the one with the mask is encoded
+    if (!taken.insert(key_of(item)).second) continue;
+    item.flipped = flipped.contains(key_of(item));
+    once.push_back(item);
+  }
+  return once;
 }
 
 // Encodes one batch and stores it; unreadable images are added to `broken` and left out.
@@ -93,7 +115,7 @@ void encode_latents(const models::Vae& vae, const std::vector<Item>& batch, data
   const at::Tensor input = at::stack(pixels).to(device, vae.dtype());
   const at::Tensor latents = vae.encode(input).to(at::kCPU);
   at::Tensor flipped;
-  if (subset_of(good[0]).flip_aug) flipped = vae.encode(input.flip({3})).to(at::kCPU);
+  if (good[0].flipped) flipped = vae.encode(input.flip({3})).to(at::kCPU);
   for (std::size_t i = 0; i < good.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     cache.put(*good[i].dataset, *good[i].image,
@@ -120,6 +142,7 @@ void fill_latents(const RunContext& context, const std::vector<Item>& items, dat
   }
   report(context, "latents", items.size(), reasons);
   if (stale.empty()) return;
+  stale = shared_once(stale, items);
 
   const auto vae = load_vae(context, device);
   Progress progress(context, run::Phase::caching_latents, message(kCachingLatents),
@@ -175,7 +198,8 @@ Caches make_caches(const config::Settings& settings) {
   }
   if (settings.flag("cache_text_encoder_outputs") || settings.flag("cache_text_encoder_outputs_to_disk")) {
     const std::string made_by =
-        format("{}, {}, lengths {} and {}", file_fingerprint(from_utf8(settings.text("qwen3"))), precision,
+        format("{}, {}, {}, lengths {} and {}", file_fingerprint(from_utf8(settings.text("qwen3"))),
+               file_fingerprint(from_utf8(settings.text("t5_tokenizer_path"))), precision,
                settings.integer("qwen3_max_token_length"), settings.integer("t5_max_token_length"));
     caches.texts = std::make_unique<data::TextCache>(
         data::TextCacheOptions{settings.flag("cache_text_encoder_outputs_to_disk"), skip, made_by});

@@ -7,7 +7,7 @@
 #include "core/models/qwen3/tiny.h"
 #include "core/models/vae/tiny.h"
 #include "core/train/caching.h"
-#include "core/train/lora_options.h"
+#include "core/train/make_lora.h"
 #include "core/train/precision.h"
 #include "core/train/random_state.h"
 #include "core/train/sample_prompts.h"
@@ -43,6 +43,7 @@ void Engine::cache(const run::Job& job, run::EventSink& events, run::Control& co
     throw Error(ErrorKind::settings,
                 "nothing is cached to disk: set cache_latents_to_disk, cache_text_encoder_outputs_to_disk, or both");
   }
+  apply_matmul_settings(context);
   Caches caches = make_caches(job.settings);
   const Tokenizers tokenizers = load_tokenizers(job.settings);
   fill_caches(context, manifest, caches, tokenizers, chosen_device(job.settings));
@@ -53,6 +54,7 @@ void Engine::sample(const run::Job& job, run::EventSink& events, run::Control& c
   const config::Settings& settings = job.settings;
   if (settings.text("sample_prompts").empty())
     throw Error(ErrorKind::settings, "sample_prompts is not set: name a prompt file");
+  apply_matmul_settings(context);
   const at::Device device = chosen_device(settings);
   const at::ScalarType dtype = base_dtype(settings.text("mixed_precision"));
   if (const auto seed = settings.maybe_integer("seed")) seed_everything(static_cast<std::uint64_t>(*seed));

@@ -24,6 +24,11 @@ constexpr TextId kNonfinite =
 constexpr TextId kEpoch = LATHE_TEXT("train.epoch", "epoch {} of {}");
 constexpr TextId kSaving = LATHE_TEXT("train.saving", "saving the adapter");
 constexpr TextId kRetry = LATHE_TEXT("train.save_retry", "saving failed at try {}: {}; trying again");
+constexpr TextId kNoSamples = LATHE_TEXT("train.no_samples", "sample pictures were not drawn: {}");
+constexpr TextId kNoPrompts = LATHE_TEXT(
+    "train.no_prompts", "no picture was drawn: the run began without sample_prompts and a time to draw them");
+constexpr TextId kOverflow =
+    LATHE_TEXT("train.overflow", "step {}: fp16 gradients overflowed; the step was left out and the loss scale halved");
 constexpr TextId kNotRemoved = LATHE_TEXT("train.not_removed", "an old adapter stays: {}");
 constexpr std::size_t kStepsForPace = 50;
 
@@ -48,10 +53,11 @@ run::EndStatus Trainer::run() {
   for (; epoch <= length_.epochs && step_ < length_.steps && !stopped; ++epoch) {
     start_epoch(epoch);
     stopped = !train_epoch(epoch);
-    context_.post(run::Metric{"loss/epoch_average", epoch, loss_average_.average()});
     if (stopped) break;
+    context_.post(run::Metric{"loss/epoch_average", epoch, loss_average_.average()});
     if (const auto at = saves_->after_epoch(epoch, step_)) save(*at);
     if (samples_->after_epoch(epoch)) sample(epoch);
+    stopped = context_.control().stop_requested() && step_ < length_.steps;
   }
   const std::int64_t reached = std::min(epoch, length_.epochs);
   save(stopped ? saves_->on_request(step_, reached) : saves_->at_end(step_, reached));
@@ -79,21 +85,25 @@ void Trainer::start_epoch(std::int64_t epoch) {
 
 bool Trainer::train_epoch(std::int64_t epoch) {
   context_.phase(run::Phase::training, message(kEpoch, epoch, length_.epochs));
+  step_watch_.restart();
   while (const auto batch = loader_->next()) {
-    if (!train_micro_batch(*batch, epoch)) continue;
-    take_optimizer_step();
+    const bool steps = train_micro_batch(*batch);
+    if (steps) take_optimizer_step();
+    // After every micro-batch, as the reference does (spec 3.8).
+    if (const auto limit = context_.settings().maybe_real("scale_weight_norms")) limit_norms(*limit);
+    if (!steps) continue;
     post_step(epoch);
     if (const auto at = saves_->after_step(step_)) save(*at);
     if (samples_->after_step(step_)) sample(std::nullopt);
     answer_requests(epoch);
-    if (context_.control().stop_requested()) return false;
+    step_watch_.restart();
     if (step_ >= length_.steps) return true;
+    if (context_.control().stop_requested()) return false;
   }
   return true;
 }
 
-bool Trainer::train_micro_batch(const data::TrainBatch& batch, std::int64_t epoch) {
-  if (current_.images == 0) step_watch_.restart();
+bool Trainer::train_micro_batch(const data::TrainBatch& batch) {
   current_.data_seconds += batch.wait_seconds;
   current_.images += static_cast<std::int64_t>(batch.batch.items.size());
   current_.buckets.push_back(format("{}x{}", batch.bucket.width, batch.bucket.height));
@@ -103,7 +113,7 @@ bool Trainer::train_micro_batch(const data::TrainBatch& batch, std::int64_t epoc
   const StepResult result = micro_step(*dit_, step_options_, inputs, draws, run_block_, scaler_ ? &*scaler_ : nullptr);
   const double loss = result.loss.item<double>();
   if (result.backward_done) {
-    loss_average_.add(epoch - 1, micro_in_epoch_, loss);
+    loss_average_.add(micro_in_epoch_, loss);
     loss_sum_ += loss;
     ++loss_count_;
   } else {
@@ -119,17 +129,24 @@ void Trainer::note_nonfinite(const data::TrainBatch& batch, double loss) {
                 "micro-batches whose loss was not finite", step_ + 1);
   const std::int64_t limit = context_.settings().integer("max_nonfinite_steps");
   if (nonfinite_ <= limit) return;
-  throw Error(ErrorKind::checkpoint,
+  throw Error(ErrorKind::numerics,
               format("{} micro-batches gave a loss that is not finite (max_nonfinite_steps = {}); lower the "
                      "learning rate, or use mixed_precision = bf16",
                      nonfinite_, limit));
 }
 
+at::Tensor Trainer::encode_pixels(const at::Tensor& pixels) {
+  std::vector<at::Tensor> parts;
+  for (const at::Tensor& part : pixels.split(context_.settings().integer("vae_batch_size"))) {
+    parts.push_back(vae_->encode(part.to(device_, vae_->dtype())));
+  }
+  return parts.size() == 1 ? parts[0] : at::cat(parts);
+}
+
 StepBatch Trainer::on_device(const data::TrainBatch& batch) {
   const at::NoGradGuard no_grad;
   StepBatch out;
-  out.latents =
-      batch.latents.defined() ? batch.latents.to(device_) : vae_->encode(batch.pixels.to(device_, vae_->dtype()));
+  out.latents = batch.latents.defined() ? batch.latents.to(device_) : encode_pixels(batch.pixels);
   if (batch.embeddings.defined()) {
     out.text = batch.embeddings.to(device_, dtype_);
   } else {
@@ -153,13 +170,17 @@ void Trainer::take_optimizer_step() {
   ++step_;
   if (loss_count_ == 0) {  // nothing finite in this step: no gradient to go by
     optimizer_->zero_grad();
+    current_.gradient_norm = -1.0;
     return;
   }
   const OptimizerStep done = optimizer_step(*optimizer_, network_->parameters(),
                                             context_.settings().real("max_grad_norm"), scaler_ ? &*scaler_ : nullptr);
-  if (done.stepped) ++schedule_step_;
+  if (done.stepped) {
+    ++schedule_step_;
+  } else {
+    context_.warn(message(kOverflow, step_), "steps left out because fp16 gradients overflowed", step_);
+  }
   current_.gradient_norm = done.gradient_norm.defined() ? done.gradient_norm.item<double>() : -1.0;
-  if (const auto limit = context_.settings().maybe_real("scale_weight_norms")) limit_norms(*limit);
 }
 
 void Trainer::limit_norms(double limit) {
@@ -192,7 +213,10 @@ void Trainer::post_step(std::int64_t epoch) {
 void Trainer::answer_requests(std::int64_t epoch) {
   run::Control& control = context_.control();
   if (control.take_save_request()) save(saves_->on_request(step_, epoch));
-  if (control.take_sample_request()) sample(std::nullopt);
+  if (control.take_sample_request()) {
+    if (prompts_.empty()) context_.warn(message(kNoPrompts), "samples asked for and not drawn", step_);
+    sample(std::nullopt);
+  }
   control.wait_while_paused();
 }
 
@@ -219,7 +243,20 @@ void Trainer::save(const plan::Save& save) {
 
 void Trainer::sample(std::optional<std::int64_t> epoch) {
   if (prompts_.empty()) return;
-  draw_samples(context_, {dit_.get(), vae_.get(), models::run_eagerly}, prompts_, step_, epoch);
+  try {
+    draw_samples(context_, {dit_.get(), vae_.get(), models::run_eagerly}, prompts_, step_, epoch);
+  } catch (const Error& error) {
+    // What was trained must not be lost for a picture: the loop sees the stop and saves.
+    if (step_ == 0) throw;
+    if (error.kind() != ErrorKind::stopped) warn_no_samples(error.what());
+  } catch (const std::exception& error) {
+    if (step_ == 0) throw;
+    warn_no_samples(error.what());
+  }
+}
+
+void Trainer::warn_no_samples(const std::string& why) {
+  context_.warn(message(kNoSamples, why.substr(0, why.find('\n'))), "sample pictures that were not drawn", step_);
 }
 
 }  // namespace lathe::train

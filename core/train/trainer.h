@@ -47,7 +47,7 @@ class Trainer {
   // Whether to go on: false after a stop or the last step.
   bool train_epoch(std::int64_t epoch);
   // Whether the optimizer steps after it: every accumulation-th micro-batch, and the last of the epoch.
-  bool train_micro_batch(const data::TrainBatch& batch, std::int64_t epoch);
+  bool train_micro_batch(const data::TrainBatch& batch);
   void take_optimizer_step();
   void limit_norms(double limit);
   void note_nonfinite(const data::TrainBatch& batch, double loss);
@@ -55,8 +55,10 @@ class Trainer {
   void answer_requests(std::int64_t epoch);
 
   StepBatch on_device(const data::TrainBatch& batch);
+  at::Tensor encode_pixels(const at::Tensor& pixels);  // [B, 3, H, W] → [B, 16, H/8, W/8], vae_batch_size at a time
   void save(const plan::Save& save);
   void sample(std::optional<std::int64_t> epoch);  // epoch: at the end of one
+  void warn_no_samples(const std::string& why);
 
   const RunContext& context_;
   at::Device device_;

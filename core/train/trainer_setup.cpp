@@ -1,13 +1,14 @@
+#include <algorithm>
 #include <random>
+#include <thread>
 
 #include <ATen/ATen.h>
 
 #include "core/base/error.h"
 #include "core/base/format.h"
-#include "core/base/log.h"
 #include "core/base/paths.h"
 #include "core/train/checkpointing.h"
-#include "core/train/lora_options.h"
+#include "core/train/make_lora.h"
 #include "core/train/precision.h"
 #include "core/train/random_state.h"
 #include "core/train/run_options.h"
@@ -20,6 +21,9 @@ namespace {
 
 constexpr TextId kStart =
     LATHE_TEXT("train.start", "training {} tensors, {} numbers, on {}: {} steps, {} epochs of {} batches");
+constexpr TextId kDevice = LATHE_TEXT("train.device", "device {}, seed {}, {}");
+constexpr TextId kHashing = LATHE_TEXT("train.hashing", "hashing the model files for the metadata");
+constexpr TextId kAttention = LATHE_TEXT("train.attention", "attention: {} (torch's scaled_dot_product_attention)");
 constexpr TextId kSkipped = LATHE_TEXT("train.skipped", "left out {}: {}");
 
 std::int64_t chosen_seed(const config::Settings& settings) {
@@ -36,9 +40,8 @@ Trainer::Trainer(const RunContext& context)
       seed_(chosen_seed(context.settings())),
       random_(static_cast<std::uint64_t>(seed_)) {
   seed_everything(static_cast<std::uint64_t>(seed_));
-  apply(MatmulSettings{context.settings().flag("cuda_allow_tf32"), context.settings().flag("cuda_cudnn_benchmark"),
-                       context.settings().text("float32_matmul_precision")});
-  log::info("device {}, seed {}, {}", device_.str(), seed_, matmul_settings_text());
+  apply_matmul_settings(context);
+  context_.note(message(kDevice, device_.str(), seed_, matmul_settings_text()));
 }
 
 Trainer::~Trainer() = default;
@@ -78,6 +81,7 @@ void Trainer::prepare_network() {
   network_->to(device_);
   if (context_.settings().flag("full_fp16") || context_.settings().flag("full_bf16")) network_->to(dtype_);
   network_->set_training(true);
+  context_.note(message(kAttention, attention_kernel(*dit_)));
   run_block_ = models::run_eagerly;
   if (context_.settings().flag("gradient_checkpointing")) run_block_ = with_checkpointing(run_block_);
 }
@@ -90,7 +94,9 @@ void Trainer::prepare_optimizer() {
   if (dtype_ == at::kHalf) scaler_.emplace(device_);
 
   data::LoaderOptions options;
-  options.workers = static_cast<int>(settings.integer("max_data_loader_n_workers"));
+  // At most as many as the processor has cores, as in the reference.
+  const auto cores = static_cast<std::int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  options.workers = static_cast<int>(std::min(settings.integer("max_data_loader_n_workers"), cores));
   options.prior_loss_weight = settings.real("prior_loss_weight");
   options.qwen3_length = tokenizers_->qwen3_length;
   options.t5_length = tokenizers_->t5_length;
@@ -116,8 +122,12 @@ void Trainer::prepare_metadata() {
   facts.lr_scheduler = settings.text("lr_scheduler");
   facts.manifest = &manifest_;
   facts.datasets_from_file = context_.job().data.from_file;
-  facts.base_model = describe_model_file(settings.text("pretrained_model_name_or_path"));
-  facts.vae = describe_model_file(settings.text("vae"));
+  if (!settings.flag("no_metadata")) {
+    context_.phase(run::Phase::loading, message(kHashing));
+    facts.base_model = describe_model_file(settings.text("pretrained_model_name_or_path"));
+    context_.control().check();
+    facts.vae = describe_model_file(settings.text("vae"));
+  }
   metadata_ = run_metadata(settings, facts);
 }
 
