@@ -6,9 +6,9 @@
 
 #include "core/config/args.h"
 #include "core/models/adapters/lora.h"
+#include "core/models/adapters/lora_options.h"
 #include "core/models/anima/dit.h"
 #include "core/train/checkpoint.h"
-#include "core/train/lora_options.h"
 #include "core/train/metadata.h"
 #include "core/train/optimizers/make_optimizer.h"
 #include "core/train/run_options.h"
@@ -242,8 +242,7 @@ void TestGoldenLoraMetadata::savesTheSameTensors() {
   const Json& expected = own.is_array() ? own : content["files"].begin().value()["keys"];  // "as in the first file"
   const config::Settings settings = settings_of(content, content["files"][file.toStdString()]["metadata"]);
   const auto dit = models::anima::Dit::load(testing::golden_folder() / "anima" / "tiny_dit.safetensors", {});
-  config::Findings findings;
-  const models::LoraNetwork lora(dit->linears(), "lora_unet", train::lora_options(settings, findings));
+  const models::LoraNetwork lora(dit->linears(), "lora_unet", models::lora_options(settings));
   const testing::TemporaryFolder folder;
   train::save_adapter(folder.path() / "a.safetensors", lora.state(), {}, train::save_options(settings));
   const io::SafetensorsFile saved(folder.path() / "a.safetensors");

@@ -4,9 +4,9 @@
 
 #include "core/config/args.h"
 #include "core/models/adapters/lora.h"
+#include "core/models/adapters/lora_options.h"
 #include "core/models/anima/dit.h"
 #include "core/train/checkpointing.h"
-#include "core/train/lora_options.h"
 #include "core/train/run_options.h"
 #include "core/train/train_step.h"
 #include "tests/core/train/golden_file.h"
@@ -63,9 +63,7 @@ class Replay {
         dit_(models::anima::Dit::load(testing::golden_folder() / "anima" / "tiny_dit.safetensors", {})),
         options_(train::step_options(settings_, at::kFloat)),
         schedule_(train::schedule_for(settings_, settings_.integer("max_train_steps"))) {
-    config::Findings findings;
-    lora_ =
-        std::make_unique<models::LoraNetwork>(dit_->linears(), "lora_unet", train::lora_options(settings_, findings));
+    lora_ = std::make_unique<models::LoraNetwork>(dit_->linears(), "lora_unet", models::lora_options(settings_));
     const std::string start = weights_.has_any(name + ".initial.") ? name + ".initial." : "main.initial.";
     const c10::NoGradGuard no_grad;
     for (const auto& [key, tensor] : lora_->state()) tensor.copy_(weights_[start + key]);
