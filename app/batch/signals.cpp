@@ -26,11 +26,18 @@ StopOnSignal::StopOnSignal(run::Control& control) {
   control_of_signals = &control;
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
+#ifndef _WIN32
+  std::signal(SIGHUP, on_signal);  // the terminal went away
+  std::signal(SIGPIPE, SIG_IGN);   // whoever read our output went away: the run goes on
+#endif
 }
 
 StopOnSignal::~StopOnSignal() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+#ifndef _WIN32
+  std::signal(SIGHUP, SIG_DFL);
+#endif
   control_of_signals = nullptr;
 }
 

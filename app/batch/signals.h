@@ -4,7 +4,7 @@
 
 namespace lathe::batch {
 
-// While it lives, Ctrl-C and SIGTERM ask the run to stop: it finishes its step, saves and ends. A second Ctrl-C ends
+// While it lives, Ctrl-C, SIGTERM and SIGHUP ask the run to stop: it finishes its step, saves and ends. A second Ctrl-C ends
 // the process at once. One at a time.
 class StopOnSignal {
  public:

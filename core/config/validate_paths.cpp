@@ -95,6 +95,10 @@ void check_output(const std::string& name, const std::string& text, Findings& fi
   }
 }
 
+constexpr TextId kBadName = LATHE_TEXT("paths.bad_name",
+                                       "output_name must be a plain file name without / \\ : * ? \" < > | and line "
+                                       "ends, not '{}'; folders go into output_dir");
+
 std::vector<std::string> required_for(Purpose purpose) {
   switch (purpose) {
     case Purpose::train:
@@ -111,6 +115,15 @@ std::vector<std::string> required_for(Purpose purpose) {
 
 }  // namespace
 
+// output_name is the beginning of file names in output_dir, nothing else.
+void check_output_name(const Settings& settings, Findings& findings) {
+  const std::string name = settings.text("output_name");
+  const bool control = std::any_of(name.begin(), name.end(), [](unsigned char c) { return c < 32; });
+  if (control || name.find_first_of("/\\:*?\"<>|") != std::string::npos || name == "." || name == "..") {
+    findings.error({"output_name"}, message(kBadName, name));
+  }
+}
+
 void check_required(const Settings& settings, Purpose purpose, Findings& findings) {
   for (const std::string& name : required_for(purpose)) {
     if (settings.text(name).empty()) findings.error({name}, message(kRequired, name, name));
@@ -118,6 +131,7 @@ void check_required(const Settings& settings, Purpose purpose, Findings& finding
 }
 
 void check_paths(const Settings& settings, Findings& findings) {
+  check_output_name(settings, findings);
   for (const std::string_view name : kInputs) {
     const std::string text = settings.text(name);
     if (!text.empty()) check_input(option(name), text, findings);

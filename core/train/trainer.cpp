@@ -116,11 +116,30 @@ bool Trainer::train_micro_batch(const data::TrainBatch& batch) {
     loss_average_.add(micro_in_epoch_, loss);
     loss_sum_ += loss;
     ++loss_count_;
+    ++finite_micro_batches_;
   } else {
     note_nonfinite(batch, loss);
   }
   ++micro_in_epoch_;
   return micro_in_epoch_ % length_.accumulation == 0 || micro_in_epoch_ == length_.batches_per_epoch;
+}
+
+// A run that learnt nothing, or whose weights are no numbers, must not end as finished.
+void Trainer::check_numbers() const {
+  if (step_ > 0 && finite_micro_batches_ == 0) {
+    throw Error(ErrorKind::numerics,
+                "no micro-batch gave a finite loss: nothing was learnt and nothing is saved; check the models and "
+                "caches for NaN");
+  }
+  for (const models::LoraModule& module : network_->modules()) {
+    for (const at::Tensor& weight : {module.down, module.up}) {
+      if (at::isfinite(weight).all().item<bool>()) continue;
+      throw Error(
+          ErrorKind::numerics,
+          format("the adapter's weights are not finite (first in {}): nothing more is saved; lower the learning rate",
+                 module.lora_name));
+    }
+  }
 }
 
 void Trainer::note_nonfinite(const data::TrainBatch& batch, double loss) {
@@ -223,6 +242,7 @@ void Trainer::answer_requests(std::int64_t epoch) {
 // --- what leaves the run ---------------------------------------------------------------------------------------------
 
 void Trainer::save(const plan::Save& save) {
+  check_numbers();
   context_.phase(run::Phase::saving, message(kSaving));
   const std::filesystem::path folder = from_utf8(context_.settings().text("output_dir"));
   const std::filesystem::path path = folder / from_utf8(save.adapter);

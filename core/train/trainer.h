@@ -50,6 +50,7 @@ class Trainer {
   bool train_micro_batch(const data::TrainBatch& batch);
   void take_optimizer_step();
   void limit_norms(double limit);
+  void check_numbers() const;
   void note_nonfinite(const data::TrainBatch& batch, double loss);
   void post_step(std::int64_t epoch);
   void answer_requests(std::int64_t epoch);
@@ -93,6 +94,7 @@ class Trainer {
   std::int64_t schedule_step_ = 0;   // behind step_ where fp16 gradients overflowed
   std::int64_t micro_in_epoch_ = 0;  // micro-batches begun in this epoch
   std::int64_t nonfinite_ = 0;       // micro-batches skipped
+  std::int64_t finite_micro_batches_ = 0;  // that were learnt from
   LossAverage loss_average_;
   run::StepDone current_;  // what this optimizer step gathers
   double loss_sum_ = 0.0;
