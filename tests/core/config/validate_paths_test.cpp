@@ -38,6 +38,8 @@ class TestValidatePaths : public QObject {
   Q_OBJECT
  private Q_SLOTS:
   void whatIsRequiredDependsOnThePurpose();
+  void outputNameIsNoPath_data();
+  void outputNameIsNoPath();
   void missingFilesAreAllNamed();
   void foldersAndFilesAreToldApart();
   void outputsMustBeWritable();
@@ -52,9 +54,27 @@ void TestValidatePaths::whatIsRequiredDependsOnThePurpose() {
       std::string("pretrained_model_name_or_path is required and not given (help pretrained_model_name_or_path says "
                   "what it is)"));
   QCOMPARE(missing(Purpose::train), std::size_t{4});
-  QCOMPARE(missing(Purpose::cache), std::size_t{2});
+  QCOMPARE(missing(Purpose::cache), std::size_t{3});
   QCOMPARE(missing(Purpose::sample), std::size_t{5});
   QCOMPARE(missing(Purpose::plan), std::size_t{0});
+}
+
+void TestValidatePaths::outputNameIsNoPath_data() {
+  QTest::addColumn<QString>("name");
+  QTest::addColumn<bool>("refused");
+  QTest::newRow("plain") << "my adapter 猫" << false;
+  QTest::newRow("folder") << "a/b" << true;
+  QTest::newRow("outside") << "../../x" << true;
+  QTest::newRow("parent") << ".." << true;
+  QTest::newRow("drive") << "C:x" << true;
+  QTest::newRow("line end") << "a\nb" << true;
+}
+
+void TestValidatePaths::outputNameIsNoPath() {
+  QFETCH(QString, name);
+  QFETCH(bool, refused);
+  const auto found = errors({{"output_name", name.toStdString()}}, {.purpose = Purpose::plan});
+  QCOMPARE(!found.empty(), refused);
 }
 
 void TestValidatePaths::missingFilesAreAllNamed() {
