@@ -1,4 +1,5 @@
 option(LATHE_BUILD_ENGINE "Build what needs LibTorch (models, data, train, the programs)" ON)
+option(LATHE_BUILD_COMPILER "Build capture and replay of blocks (in work)" OFF)
 option(LATHE_BUILD_TESTS "Build the tests" ON)
 option(LATHE_WERROR "Treat warnings as errors" ON)
 set(LATHE_SANITIZE "" CACHE STRING "address, thread or undefined: passed to -fsanitize")

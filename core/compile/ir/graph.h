@@ -68,10 +68,11 @@ struct Node {
   std::optional<ScalarRead> read;
 };
 
-struct OutputView {  // an output that is a view of an input: made outside the block, on the real input
-  std::int32_t output = 0, input = 0;
+struct OutputView {  // an output that is a view of an input, a parameter or another output: made outside, on the real one
+  enum class Of : std::uint8_t { input, parameter, output } of = Of::input;
+  std::int32_t output = 0, source = 0;  // places in Graph::outputs and in the list that `of` names
   std::vector<Size> sizes, strides;
-  Size offset;
+  Size offset;  // from where the source begins, in elements
 };
 
 struct WriteBack {  // an input or buffer that the block wrote: committed last

@@ -223,7 +223,14 @@ class Parser {
     OutputView view;
     view.output = static_cast<std::int32_t>(line.integer());
     line.need("of");
-    view.input = static_cast<std::int32_t>(line.integer());
+    if (line.take("parameter")) {
+      view.of = OutputView::Of::parameter;
+    } else if (line.take("output")) {
+      view.of = OutputView::Of::output;
+    } else {
+      line.need("input");
+    }
+    view.source = static_cast<std::int32_t>(line.integer());
     line.need("sizes");
     view.sizes = sizes(line);
     line.need("strides");

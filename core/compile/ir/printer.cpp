@@ -101,6 +101,18 @@ std::string_view name(ScalarRead::Type type) {
   return "real";
 }
 
+std::string_view name(OutputView::Of of) {
+  switch (of) {
+    case OutputView::Of::input:
+      return "input";
+    case OutputView::Of::parameter:
+      return "parameter";
+    case OutputView::Of::output:
+      return "output";
+  }
+  return "input";
+}
+
 std::string node_text(const Graph& graph, const Node& node) {
   std::string text = list(node.results, [&](ValueId id) { return typed(graph, id); });
   text += text.empty() ? "= " : " = ";
@@ -139,8 +151,8 @@ std::string print(const Graph& graph) {
   for (const ValueId id : graph.input_gradients) line("input_gradient " + value_name(id));
   for (const ValueId id : graph.parameter_gradients) line("parameter_gradient " + value_name(id));
   for (const OutputView& view : graph.output_views) {
-    line(format("output_view {} of {} sizes {} strides {} offset {}", view.output, view.input, sizes_text(view.sizes),
-                sizes_text(view.strides), print(view.offset)));
+    line(format("output_view {} of {} {} sizes {} strides {} offset {}", view.output, name(view.of), view.source,
+                sizes_text(view.sizes), sizes_text(view.strides), print(view.offset)));
   }
   for (const WriteBack& write : graph.write_backs)
     line(format("write_back {} from {}", value_name(write.target), value_name(write.value)));

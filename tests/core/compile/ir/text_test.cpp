@@ -32,7 +32,7 @@ output %6
 input_gradient %7
 input_gradient _
 parameter_gradient _
-output_view 0 of 1 sizes [s0] strides [1] offset s0 + 1
+output_view 0 of input 1 sizes [s0] strides [1] offset s0 + 1
 write_back %1 from %6
 break 0 aten::nonzero
 )";
