@@ -7,6 +7,12 @@
 
 namespace lathe::ir {
 
+// Primitives: what is left of the compound operators after passes/decompose, ATen calls all of them, so that a graph
+// can be replayed at any time. Along the last dimension: sum.dim_IntList, mean.dim, amax, cumsum. Element by element:
+// what passes/lowering.cpp lists, activations and their gradients among it, since a kernel writes each as one
+// expression. Casts are _to_copy; each rounds to a tensor that eager has. Elements moved: cat, constant_pad_nd, flip,
+// gradients of slices and selections, views.
+
 // How the compiler treats an operator. One that it was not taught is `library`: called as it is.
 enum class OpKind : std::uint8_t {
   view,       // the result shares its operand's memory: an index map, no work

@@ -16,8 +16,6 @@ using ir::Size;
 
 namespace {
 
-constexpr double kStart = 100000.0;        // of one kernel: 2 µs
-constexpr double kByte = 2.0;              // of memory traffic
 constexpr double kCachedByte = 0.5;        // read again, or of a small operand that stays in the cache
 constexpr double kWorthKeeping = 5.0;      // cost beyond which a value is kept in the row buffer
 constexpr double kSmallBytes = 64 * 1024;  // operands below are taken to stay in the cache
@@ -236,12 +234,12 @@ double estimate_cost(const KernelSpec& kernel, const std::vector<ir::Value>& val
       static_cast<double>(ir::element_count(std::span(kernel.domain).first(kernel.domain.size() - 1)).evaluate(hints));
   const double all = rows * static_cast<double>(kernel.domain.back().evaluate(hints));
   const std::vector<bool> varies = find_varying(kernel);
-  double cost = kStart;
+  double cost = kKernelStart;
   for (const auto* list : {&kernel.inputs, &kernel.outputs}) {
     for (const ir::ValueId id : *list) {
       const ir::Value& value = values[at(id)];
       const double bytes = elements(value) * static_cast<double>(ir::byte_size(value.dtype));
-      cost += bytes * (bytes < kSmallBytes ? kCachedByte : kByte);
+      cost += bytes * (bytes < kSmallBytes ? kCachedByte : kByteOfTraffic);
     }
   }
   for (std::size_t i = 0; i < kernel.exprs.size(); ++i) {

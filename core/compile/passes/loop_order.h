@@ -23,6 +23,10 @@ void assign_sweeps(ir::KernelSpec& kernel);
 // Fills inputs, outputs and symbols from the accesses.
 void collect_arguments(ir::KernelSpec& kernel);
 
+// In the units of estimate_cost().
+constexpr double kKernelStart = 100000.0;  // of one kernel: 2 µs
+constexpr double kByteOfTraffic = 2.0;     // written to or read from memory
+
 // Rough time at the hinted sizes, in units of one vector operation on one element (some 0.02 ns on a CPU core): memory
 // traffic, arithmetic of each sweep, the start of the kernel. Only compared with itself.
 double estimate_cost(const ir::KernelSpec& kernel, const std::vector<ir::Value>& values,

@@ -13,6 +13,8 @@
 #include "core/compile/passes/decompose.h"
 #include "core/compile/passes/fold.h"
 #include "core/compile/passes/fuse.h"
+#include "core/compile/passes/merge.h"
+#include "core/compile/passes/scales.h"
 
 namespace lathe::passes {
 
@@ -27,8 +29,11 @@ namespace {
 // - decompose after them: it would write the parts of two equal norms twice, and its own parts want folding again;
 // - the same three once more for the parts: a norm's backward reads mean and deviation through casts that the forward's
 //   parts have already, and adds its own views;
+// - scales and merged products late: they ask who reads a value, so views must be as few as they get, equal operands
+// one
+//   and dead readers gone; where a scaled copy goes, its views meet those of what it was a copy of;
 // - the partition last: it weighs values, and each of those passes changes which there are.
-constexpr std::array<GraphPass, 10> kPasses = {{
+constexpr std::array<GraphPass, 15> kPasses = {{
     {"dead code", remove_dead_code},
     {"fold", fold},
     {"casts", fold_casts},
@@ -39,6 +44,11 @@ constexpr std::array<GraphPass, 10> kPasses = {{
     {"fold views of casts", fold},
     {"common parts", merge_common_subexpressions},
     {"dead parts", remove_dead_code},
+    {"scales", sink_scales},
+    {"fold around scales", fold},
+    {"common views", merge_common_subexpressions},
+    {"merged products", merge_products},
+    {"dead scales and products", remove_dead_code},
 }};
 
 // Numbers values by what they are computed from, the same in every graph that it is shown.
@@ -123,6 +133,7 @@ CompiledGraph run_pipeline(ir::Graph graph, const PipelineOptions& options) {
     if (options.dump) options.dump(stage, text);
   };
   for (const GraphPass& pass : kPasses) {
+    if (pass.run == merge_products && !options.merge_products) continue;
     const bool changed = pass.run(compiled.graph);
     if (const auto problem = ir::why_invalid(compiled.graph))
       throw Error(ErrorKind::internal, format("after the pass '{}': {}", pass.name, *problem));

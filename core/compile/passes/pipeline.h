@@ -33,6 +33,7 @@ struct PipelineOptions {
   PartitionOptions partition;
   // Without: every node that is no view stays a library call, for a program that only replays.
   bool fuse = true;
+  bool merge_products = true;  // see merge.h
   // Another recording of the same call with fewer outputs that have a gradient: its forward is kept and its saved
   // values are what this one's backward starts from.
   const CompiledGraph* same_forward = nullptr;
