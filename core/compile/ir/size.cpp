@@ -127,7 +127,10 @@ std::int64_t Size::evaluate(std::span<const std::int64_t> symbols) const {
   return sum / denominator;
 }
 
+// Most sizes are plain numbers, and many of the others meet 0 or 1: those need no list of terms.
 Size Size::operator+(const Size& other) const {
+  if (other.terms_.empty()) return *this;
+  if (terms_.empty()) return other;
   std::vector<Term> terms = terms_;
   terms.insert(terms.end(), other.terms_.begin(), other.terms_.end());
   return from_terms(std::move(terms));
@@ -138,6 +141,13 @@ Size Size::operator-(const Size& other) const {
 }
 
 Size Size::operator*(const Size& other) const {
+  const auto plain = [](const Size& size) {
+    return size.terms_.size() == 1 && size.terms_[0].factors.empty() && size.terms_[0].denominator == 1;
+  };
+  if (terms_.empty() || other.terms_.empty()) return Size();
+  if (plain(*this) && plain(other)) return Size(terms_[0].numerator * other.terms_[0].numerator);
+  if (plain(*this) && terms_[0].numerator == 1) return other;
+  if (plain(other) && other.terms_[0].numerator == 1) return *this;
   std::vector<Term> terms;
   for (const Term& a : terms_) {
     for (const Term& b : other.terms_) {

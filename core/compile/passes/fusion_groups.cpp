@@ -106,17 +106,23 @@ void FusionGroups::choose_roles() {
   }
 }
 
-// Nodes that no kernel can compute even by themselves become library calls. Returns whether there was one.
+// Nodes that no kernel can compute even by themselves become library calls. Returns whether there was one; else each
+// has its kernel.
 bool FusionGroups::refuse_unplannable() {
   bool any = false;
+  alone_.assign(graph_.nodes.size(), std::nullopt);
   for (const std::int32_t node : nodes_) {
     const Node& call = graph_.nodes[at(node)];
     const OpKind kind = ir::kind(call.op);
     const bool fusible = kind == OpKind::pointwise || kind == OpKind::row || kind == OpKind::movement;
     std::string reason;
     if (role_[at(node)] == Role::fused) {
-      const auto planned = plan_kernel(context_, {{node}, {call.results[0]}});
-      if (const auto* why = std::get_if<std::string>(&planned)) reason = *why;
+      auto planned = plan_kernel(context_, {{node}, {call.results[0]}});
+      if (const auto* why = std::get_if<std::string>(&planned)) {
+        reason = *why;
+      } else {
+        alone_[at(node)] = std::get<PlannedKernel>(std::move(planned));
+      }
     } else if (role_[at(node)] == Role::library && fusible && !refused_[at(node)]) {
       reason = "no kernel computes this operator";
     }
@@ -154,8 +160,7 @@ void FusionGroups::make_units() {
       readers_[at(id)].push_back(node);
       if (context_.made_by[at(id)] >= 0) unit.needs.insert(unit_of_[at(context_.made_by[at(id)])]);
     }
-    if (role_[at(node)] == Role::fused)
-      unit.kernel = std::get<PlannedKernel>(plan_kernel(context_, request(unit.nodes)));
+    if (role_[at(node)] == Role::fused) unit.kernel = std::move(alone_[at(node)]);
     // Draws and reads happen in the order in which eager does them.
     if (!ir::is_pure(graph_.nodes[at(node)])) {
       if (last_effect) unit.needs.insert(*last_effect);

@@ -53,12 +53,13 @@ class FusionGroups {
   std::vector<std::int32_t> nodes_;
   std::vector<ir::ValueId> outputs_;
   PlanContext context_;
-  std::vector<Role> role_;                          // by node
-  std::vector<bool> refused_;                       // by node: no kernel computes it
-  std::vector<bool> needs_memory_;                  // by value: a library call or the caller reads it
-  std::vector<std::size_t> unit_of_;                // by node
-  std::vector<std::set<ir::ValueId>> sources_;      // by node: values that must be in memory or in its kernel
-  std::vector<std::vector<std::int32_t>> readers_;  // by value: nodes that have it among their sources
+  std::vector<Role> role_;                           // by node
+  std::vector<bool> refused_;                        // by node: no kernel computes it
+  std::vector<bool> needs_memory_;                   // by value: a library call or the caller reads it
+  std::vector<std::size_t> unit_of_;                 // by node
+  std::vector<std::set<ir::ValueId>> sources_;       // by node: values that must be in memory or in its kernel
+  std::vector<std::vector<std::int32_t>> readers_;   // by value: nodes that have it among their sources
+  std::vector<std::optional<PlannedKernel>> alone_;  // by node: its kernel by itself
   std::vector<Unit> units_;
   std::vector<ir::NotFused> not_fused_;
 };
